@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changing a `List`. A managed one only in a write; objects that are not managed yet are added to the Realm.
+// Mutating methods of `List`. A managed list can be changed only in a write transaction; unmanaged objects are added to
+// its Realm.
 
 public import Foundation
 internal import RegnumEngine
 
 extension List {
-    /// Adds an element at the end.
+    /// Appends an element.
     public func append(_ object: Element) {
         if let known, known.isWriting, let value = plainEngineValue(object) {
             return known.withTable { table throws(EngineError) in
@@ -17,15 +18,15 @@ extension List {
         place.insert([place.engineValue(object, Self.words)], at: count)
     }
 
-    /// Adds elements at the end.
+    /// Appends the elements of a sequence.
     public func append<S: Sequence>(objectsIn objects: S) where S.Element == Element {
         insert(Array(objects), at: nil)
     }
 
-    /// Adds an element before the one at `index`, or at the end where `index` is the count.
+    /// Inserts an element before the one at `index`, or at the end if `index` equals `count`.
     public func insert(_ object: Element, at index: Int) { insert([object], at: index) }
 
-    /// Adds elements before the one at `index`, or at the end where `index` is the count.
+    /// Inserts elements before the one at `index`, or at the end if `index` equals `count`.
     public func insert<C: Collection>(contentsOf newElements: C, at index: Int) where C.Element == Element {
         insert(Array(newElements), at: index)
     }
@@ -49,7 +50,7 @@ extension List {
         if index > count { misuse("Index \(index) is out of bounds (must be less than \(count + 1)).") }
     }
 
-    /// Replaces the element at `index`. An embedded object is deleted by that.
+    /// Replaces the element at `index`. If the old element is an embedded object, it is deleted.
     public func replace(index: Int, object: Element) {
         guard let place = writablePlace() else {
             checkIndex(index, count: items.count)
@@ -61,7 +62,7 @@ extension List {
         place.set(place.engineValue(object, Self.words), at: index)
     }
 
-    /// Removes the element at `index`. An object stays in its Realm, an embedded one is deleted.
+    /// Removes the element at `index`. An object stays in its Realm; an embedded object is deleted.
     public func remove(at index: Int) {
         let place = writablePlace()
         checkIndex(index, count: count)
@@ -104,7 +105,7 @@ extension List {
         place.remove(range)
     }
 
-    /// Removes all elements. Objects stay in their Realm, embedded ones are deleted.
+    /// Removes all elements. Objects stay in their Realm; embedded objects are deleted.
     public func removeAll() {
         let place = writablePlace()
         remove(0..<count, place)
@@ -123,7 +124,7 @@ extension List {
         return range
     }
 
-    /// Removes the elements at the positions.
+    /// Removes the elements at the given positions.
     public func remove(atOffsets offsets: IndexSet) {
         let place = writablePlace()
         let count = count
@@ -131,7 +132,7 @@ extension List {
         for range in offsets.rangeView.reversed() { remove(range, place) }
     }
 
-    /// Puts the element at `from` where the one at `to` is; those between move up or down.
+    /// Moves the element at `from` to index `to`; the elements between them shift by one.
     public func move(from: Int, to: Int) {
         let place = writablePlace()
         let count = count
@@ -145,7 +146,7 @@ extension List {
         place.move(from: from, to: to)
     }
 
-    /// Puts the elements at the positions before the one that is at `destination` now.
+    /// Moves the elements at the given positions to before the element that is now at `destination`.
     public func move(fromOffsets offsets: IndexSet, toOffset destination: Int) {
         _ = writablePlace()
         let count = count
@@ -181,7 +182,7 @@ extension List {
         if high - low > 1 { place.move(from: high - 1, to: low) }
     }
 
-    /// Replaces the elements in the range by others, any number of them.
+    /// Replaces the elements in a range with any number of new elements.
     public func replaceSubrange<C: Collection, R: RangeExpression>(_ subrange: R, with newElements: C)
     where C.Element == Element, R.Bound == Int {
         let place = writablePlace()
@@ -194,7 +195,7 @@ extension List {
 }
 
 extension List: Codable where Element: Codable {
-    /// From an array.
+    /// Decodes the list from an array.
     public convenience init(from decoder: any Decoder) throws {
         self.init()
         try CodingDepth.check(decoder)
@@ -202,7 +203,7 @@ extension List: Codable where Element: Codable {
         while !container.isAtEnd { items.append(try container.decode(Element.self)) }
     }
 
-    /// As an array.
+    /// Encodes the list as an array.
     public func encode(to encoder: any Encoder) throws {
         try CodingDepth.check(encoder, self)
         var container = encoder.unkeyedContainer()

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// `List`: the ordered collection that a property holds. What it shares with sets is in `StoredCollection.swift`,
-// changing it in `List+Mutations.swift`.
+// `List`: an ordered collection property. `StoredCollection.swift` has the code shared with sets,
+// `List+Mutations.swift` the mutating methods.
 
 internal import RegnumEngine
 
-/// An ordered collection of values or objects as a property of a model class.
+/// An ordered collection of values or objects, held by a property of a model class.
 ///
 /// ```swift
 /// class Person: Object {
@@ -13,8 +13,8 @@ internal import RegnumEngine
 /// }
 /// ```
 ///
-/// When its object is added to a Realm the same instance becomes managed. Then it may only be changed in a
-/// write transaction. A loop runs over the order at its start.
+/// When the owning object is added to a Realm, the same instance becomes managed and can be changed only in a write
+/// transaction. A loop iterates over the elements as they were when it began.
 public final class List<Element: RealmCollectionValue>: _StoredCollection<Element> {
     override class var words: CollectionWords { .list }
 }
@@ -26,23 +26,25 @@ extension List: RealmCollection, MutableCollection {
     public typealias SubSequence = Slice<List>
     public typealias Indices = Range<Int>
 
-    /// The element at a position; misuse where it is out of bounds.
+    /// The element at a position. An out-of-bounds position is a programmer error.
     public subscript(position: Int) -> Element {
         get { element(at: position) }
         set { replace(index: position, object: newValue) }
     }
 
-    /// A part of the list, sharing its elements.
+    /// A slice of the list that shares its elements.
     public subscript(bounds: Range<Int>) -> Slice<List> {
         get { Slice(base: self, bounds: bounds) }
         set { replaceSubrange(bounds, with: Array(newValue)) }
     }
 
-    /// The position of the first element equal to `object`; a managed list of objects finds only objects of
-    /// its Realm. Misuse for an object of another class than that of the elements, or one that was deleted. For
-    /// objects ask this, not `firstIndex(of:)` or `contains(_:)` of the standard library: they compare by `==`, which
-    /// is true of objects of a class without a primary key only for the very same instance, and each read of the list
-    /// may make another. O(elements).
+    /// Returns the position of the first element equal to `object`, or nil if there is none.
+    ///
+    /// In a managed list of objects, only objects of the same Realm are found. It is a programmer error to pass a
+    /// deleted object, or an object of a class other than the element class. For objects, use this method instead of
+    /// `firstIndex(of:)` or `contains(_:)` of the standard library: those compare with `==`, which for a class without
+    /// a primary key is true only of the same instance, and each read of the list may create a new instance.
+    /// O(elements).
     public func index(of object: Element) -> Int? {
         guard let place = checkedPlace() else {
             requireClass(of: CollectionOfOne(object), .list)
@@ -53,7 +55,7 @@ extension List: RealmCollection, MutableCollection {
         return values.firstIndex { $0.matches(wanted) }
     }
 
-    /// Unmanaged lists: equal elements. Managed ones: the same list of the same object.
+    /// Compares unmanaged lists by their elements, and managed lists by property and owning object.
     public static func == (left: List, right: List) -> Bool {
         if left === right { return true }
         switch (left.place, right.place) {
@@ -76,9 +78,9 @@ extension List: Hashable {
 }
 
 extension List {
-    /// As `==`: true for a list of the same type that is equal; false for everything else.
+    /// Returns the result of `==` if `object` is a list of the same type, otherwise false.
     ///
-    /// - Parameter object: Anything. An array or dictionary of the same values is no list.
+    /// - Parameter object: Any value. An array or dictionary of the same values is never equal to a list.
     public func isEqual(_ object: Any?) -> Bool { (object as? List).map { $0 == self } ?? false }
 }
 
@@ -91,12 +93,12 @@ extension List {
         movedCopy(to: home, mayBeMissing: mayBeMissing)
     }
 
-    /// The elements, the first hundred of them.
+    /// A description of the first hundred elements.
     public var description: String { ObjectDescription.text(of: self) }
 }
 
 extension ObjectBase {
-    /// True for the class itself and those that derive from it.
+    /// Returns whether this class is `base` or derives from it.
     static func isKind(of base: ObjectBase.Type) -> Bool {
         var type: AnyClass? = self
         while let current = type {
@@ -107,7 +109,7 @@ extension ObjectBase {
     }
 }
 
-// MARK: For those who do not know the type of the elements
+// MARK: Type-erased elements
 
 extension List: AnyList {
     var anyElements: [Any] { typedElements(self) }

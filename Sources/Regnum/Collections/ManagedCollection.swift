@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// The base of `List`, `MutableSet` and `Map`: where the elements of a managed one lie. Reads, and changes by values of
-// common types, that find the owner's row known cost no reference counting; the way from the key is `ManagedPlace`.
+// The base class of `List`, `MutableSet` and `Map`, with the location of a managed collection. While the owner's row is
+// cached, reads of values of common types, and changes to them, do no reference counting. `ManagedPlace` finds the row
+// by the owner's key.
 
 internal import RegnumEngine
 
-/// What `List`, `MutableSet` and `Map` are; made only as one of these.
+/// The base class of `List`, `MutableSet` and `Map`; only these are instantiated.
 public class _ManagedCollection {
-    /// Where the elements lie while they are managed.
+    /// The location of the elements in the file; nil while unmanaged.
     @exclusivity(unchecked) final private(set) var place: ManagedPlace?
-    /// True where there is a place; stored, because getters that are compiled into the user's code ask for it.
+    /// True if `place` is set. Stored, because getters compiled into the user's code read it.
     @exclusivity(unchecked) @usableFromInline final private(set) var isManaged = false
-    /// Where the owner was found last. Plain words, so that reading them keeps nothing alive.
+    /// The owner's row as last found. Unretained, so that reading it counts no references.
     @exclusivity(unchecked) final private var lastRow = OwnerRow()
 
     init() {}
 
-    /// From now on it is the view of what lies at `place`.
+    /// Makes the collection a view of the elements at `place`.
     final func becomeManaged(_ place: ManagedPlace) {
         self.place = place
         isManaged = true
         lastRow = OwnerRow()
-        // Frozen collections are read by many threads at once; other Realms want to know at each use who it is.
+        // Frozen collections are read by many threads at once; Realms confined to a queue or an actor check the caller
+        // on each access.
         if place.path != nil || place.core.isFrozen || place.core.asksAlways { return }
         lastRow.context = place.binding.context
         lastRow.key = place.key
@@ -28,10 +30,10 @@ public class _ManagedCollection {
     }
 }
 
-/// The row that owns a collection. Good while `epoch` is the session's.
+/// The row that owns a collection. Valid while `epoch` equals the session's epoch.
 private struct OwnerRow {
-    /// Nil where each read goes the long way: not managed, frozen, confined to a queue or an actor, or within a mixed
-    /// value. Kept alive by the place's Realm.
+    /// Nil if each read must look the row up: the collection is unmanaged, frozen, confined to a queue or an actor, or
+    /// nested in a mixed value. Kept alive by the Realm of `place`.
     var context: UnsafeMutablePointer<ClassContext>?
     var group: UnsafeMutablePointer<GroupView>?
     var epoch = Int.min
@@ -40,8 +42,8 @@ private struct OwnerRow {
     var column = 0
 }
 
-/// A managed collection that may be read now: its table, and where its owner lies. Good until something may move the
-/// epoch: not to be kept.
+/// A managed collection that can be read now: its table and its owner's row. Valid until the epoch may change; do not
+/// store it.
 struct KnownCollection {
     fileprivate let binding: Unmanaged<ClassBinding>
     let column: Int
@@ -49,19 +51,19 @@ struct KnownCollection {
     let key: ObjectKey
     let isWriting: Bool
 
-    /// Runs `body` with the table that the collection is in.
+    /// Runs `body` with the table that holds the collection.
     @inline(__always)
     func withTable<R>(_ body: (Table) throws(EngineError) -> R) -> R {
         binding._withUnsafeGuaranteedRef { $0.withTable(body) }
     }
 
-    /// How many elements or entries there are.
+    /// The number of elements or entries.
     var count: Int { withTable { table throws(EngineError) in try table.elementCount(column, location) } }
 }
 
 extension Table {
-    /// The elements of a list or set, where they are of a common type that needs no more than the file; else nil. In a
-    /// loop over a type that is known: one over any type takes ten times as long.
+    /// Returns the elements of a list or set of a common type that can be read from the file directly, otherwise nil.
+    /// Each loop is over a concrete type: a loop over a generic type takes ten times as long.
     func plainElements<Element: _HasPersistedType>(
         of column: Int, at location: RowLocation, as type: Element.Type
     ) -> [Element]? {
@@ -77,7 +79,7 @@ extension Table {
     }
 }
 
-/// An element of a common type as the engine has it, without the box for everything that a value may be; else nil.
+/// Returns an element of a common type as an engine value, without a `_RawValue`; nil for other types.
 @inline(__always)
 func plainEngineValue<Element: _HasPersistedType>(_ element: Element) -> Value? {
     if Element.self == Int.self { return .int(Int64(unsafeBitCast(element, to: Int.self))) }
@@ -91,8 +93,8 @@ func plainEngineValue<Element: _HasPersistedType>(_ element: Element) -> Value? 
 }
 
 extension _ManagedCollection {
-    /// What reads need, where the owner is known to be where it was and this is the Realm's thread: the test of
-    /// accessors' getters. Else nil: then ask `place`, and tell `note`.
+    /// The information that reads need, if the owner's row is unchanged and the caller is on the Realm's thread (the
+    /// same test as in accessors' getters). If nil, use `place` and pass the row found to `note`.
     @inline(__always)
     final var known: KnownCollection? {
         guard let context = lastRow.context, context.pointee.state.pointee.epoch == lastRow.epoch,
@@ -105,7 +107,7 @@ extension _ManagedCollection {
             isWriting: context.pointee.state.pointee.isWriting)
     }
 
-    /// Notes where the place was found.
+    /// Caches the owner's row.
     @inline(__always)
     final func note(_ location: RowLocation) {
         guard let context = lastRow.context else { return }
@@ -114,8 +116,8 @@ extension _ManagedCollection {
         lastRow.epoch = context.pointee.session.pointee.epoch
     }
 
-    /// Makes it the collection of another object of the same class: of an accessor that is pointed at that.
-    /// Only where nobody holds it but that accessor.
+    /// Points the collection at another object of the same class, when its accessor is reused for that object. The
+    /// accessor must hold the only reference to the collection.
     final func repoint(to key: ObjectKey, rollbacks: Int, at location: RowLocation?) {
         place?.repoint(to: key, rollbacks: rollbacks)
         lastRow.key = key

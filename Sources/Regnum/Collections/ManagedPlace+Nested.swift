@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The elements of a managed collection, whether a column holds it or a mixed value does. One in a mixed value is
-// found by the path to it.
+// Access to the elements of a managed collection, stored in a column or nested in a mixed value. A nested collection is
+// found by its path.
 
 package import RegnumEngine
 
-/// From a collection into one of its elements: the engine's, and not that of queries.
+/// A step from a collection into one of its elements: the engine's type, not the one of queries.
 package typealias NestedStep = RegnumEngine.NestedStep
 
 extension ManagedPlace {
-    /// The place of an element.
+    /// Returns the location of the collection at `step`.
     func nested(at step: NestedStep) -> ManagedPlace {
         var place = self
         place.path = (path ?? []) + [step]
         return place
     }
 
-    /// False where the collection is one in a mixed value that holds something else by now.
+    /// Returns false if the collection was nested in a mixed value that now holds something else.
     func isThere(_ words: CollectionWords) -> Bool {
         guard path != nil else { return true }
         guard let look = nested else { return false }
@@ -23,7 +23,7 @@ extension ManagedPlace {
         return look.isDictionary && words.kind == CollectionWords.dictionary.kind
     }
 
-    /// True for a dictionary, whether a column holds it or a mixed value does.
+    /// True for a dictionary, stored in a column or nested in a mixed value.
     var isMap: Bool {
         path == nil ? binding.table.definition.columns[column].collection == .dictionary : isThere(.dictionary)
     }
@@ -33,17 +33,19 @@ extension ManagedPlace {
 
     // MARK: The value that a path leads to
 
-    /// What the path leads to; nil where it leads nowhere, or the owner is gone. The caller has checked the thread.
+    /// The value at the path; nil if the path leads nowhere or the owner was deleted. The caller has checked the
+    /// thread.
     private var nested: NestedLook? {
         guard let path, let location = locate() else { return nil }
         return engine { () throws(EngineError) in try binding.table.nested(column, of: key, at: location, path) }
     }
 
-    /// A list, by itself nil.
+    /// The list at the path; nil if there is no list.
     private var nestedList: NestedLook? { nested.flatMap { $0.isList ? $0 : nil } }
     private var nestedMap: NestedLook? { nested.flatMap { $0.isDictionary ? $0 : nil } }
 
-    /// An element of a nested list, with what is known of the place; nil where there is none.
+    /// Returns an element of a nested list, without the elements of its own collections; nil if `index` is out of
+    /// bounds.
     func nestedElement(at index: Int, _ words: CollectionWords) -> Value? {
         core.check()
         guard let look = nestedList else {
@@ -61,7 +63,8 @@ extension ManagedPlace {
     /// The elements of a nested list, or the values of a nested dictionary.
     var nestedElements: [Value] { elements(isDeep: true) }
 
-    /// With `isDeep` the collections among them with all that lies in them, else empty ones.
+    /// Returns the elements. If `isDeep` is true, collections among them include their elements, otherwise they are
+    /// empty.
     private func elements(isDeep: Bool) -> [Value] {
         guard let look = nested else { return [] }
         return engine { () throws(EngineError) in
@@ -87,7 +90,7 @@ extension ManagedPlace {
         return engine { () throws(EngineError) in try binding.table.listValue(column, of: key, at: index) }
     }
 
-    /// The elements, without what lies in their collections: for accessors.
+    /// Returns the elements for accessors, without the elements of their own collections.
     func shallowValues() -> [Value] {
         if path != nil { return nestedList == nil ? [] : elements(isDeep: false) }
         return values()
@@ -98,7 +101,7 @@ extension ManagedPlace {
         return engine { () throws(EngineError) in try binding.table.listValues(column, of: key) }
     }
 
-    /// The objects that the elements, which are links, lead to. `location` is the owner's.
+    /// Returns the keys of the objects that the elements link to. `location` is the owner's row.
     func targetKeys(_ location: RowLocation) -> [ObjectKey] {
         if path == nil {
             let keys = engine { () throws(EngineError) in try binding.table.listKeys(column, at: location) }
@@ -134,7 +137,8 @@ extension ManagedPlace {
         return engine { () throws(EngineError) in try binding.table.dictionaryCount(column, of: key) }
     }
 
-    /// The entries, ascending by key. Without `isDeep` what lies in their collections may be left out.
+    /// Returns the entries in ascending order of their keys. If `isDeep` is false, collections among the values may be
+    /// empty.
     func entries(isDeep: Bool = true) -> [DictionaryEntry] {
         if path != nil {
             guard let look = nestedMap else { return [] }
@@ -151,7 +155,7 @@ extension ManagedPlace {
         return engine { () throws(EngineError) in try binding.table.dictionaryEntries(column, of: key) }
     }
 
-    /// The value of a key; nil where there is no entry.
+    /// Returns the value of a key; nil if there is no entry.
     func value(forKey name: String) -> Value? {
         if path != nil { return engine { () throws(EngineError) in try nestedMap?.step(.key(name))?.shallow } }
         return engine { () throws(EngineError) in

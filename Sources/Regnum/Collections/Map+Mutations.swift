@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changing a `Map`. A managed one only in a write; objects that are not managed yet are added to the Realm.
+// Mutating methods of `Map`. A managed map can be changed only in a write transaction; unmanaged objects are added to
+// its Realm.
 
 internal import RegnumEngine
 
-/// Misuse for a key that cannot be stored.
+/// Reports a programmer error if the key cannot be stored.
 func checkKey(_ key: String) {
     if key.utf8.first == UInt8(ascii: "$") {
         misuse("Dictionary::insert: key must not start with '$': '\(key)'.")
@@ -15,8 +16,8 @@ func checkKey(_ key: String) {
 }
 
 extension Map {
-    /// Sets the value of a key; an embedded object that was there is deleted. Misuse for a key that starts with "$" or
-    /// contains "." where the map is managed.
+    /// Sets the value of a key. If the old value is an embedded object, it is deleted. In a managed map, a key that
+    /// starts with "$" or contains "." is a programmer error.
     public func updateValue(_ value: Value, forKey key: Key) {
         if let known, known.isWriting, let value = plainEngineValue(value) {
             let name = key._mapKey
@@ -38,13 +39,13 @@ extension Map {
         place.setEntry(key, value)
     }
 
-    /// Sets all pairs, the last one of a key.
+    /// Sets all pairs. If a key occurs more than once, the last pair wins.
     func insert(_ pairs: [(Key, Value)]) {
         guard let place = writablePlace() else {
             for (key, value) in pairs { updateValue(value, forKey: key) }
             return
         }
-        // First all of them: one that does not fit must change nothing.
+        // Convert all pairs first, so that an invalid one leaves the map unchanged.
         let stored = pairs.map { key, value in
             checkKey(key._mapKey)
             return (key: key._mapKey, value: place.engineValue(value, .dictionary))
@@ -52,8 +53,7 @@ extension Map {
         for (key, value) in stored { set(value, key, place) }
     }
 
-    /// Removes the entry of a key; nothing where there is none. An object stays in its Realm, an embedded
-    /// one is deleted.
+    /// Removes the entry of a key, if there is one. An object stays in its Realm; an embedded object is deleted.
     public func removeObject(for key: Key) {
         guard let place = writablePlace() else {
             entries[TextKey(key._mapKey)] = nil
@@ -63,7 +63,7 @@ extension Map {
         place.removeEntry(key._mapKey)
     }
 
-    /// Removes all entries. Objects stay in their Realm, embedded ones are deleted.
+    /// Removes all entries. Objects stay in their Realm; embedded objects are deleted.
     public func removeAll() {
         guard let place = writablePlace() else {
             entries = [:]
@@ -72,7 +72,7 @@ extension Map {
         place.removeAllEntries()
     }
 
-    /// Sets the pairs; where a key has a value already, `combine` makes one of the old and the new one.
+    /// Merges the pairs into the map. `combine` resolves duplicate keys; it is passed the current and the new value.
     public func merge<S: Sequence>(
         _ keysAndValues: S, uniquingKeysWith combine: (Value, Value) throws -> Value
     ) rethrows where S.Element == (key: Key, value: Value) {
@@ -81,16 +81,16 @@ extension Map {
         }
     }
 
-    /// Sets the entries of another map; where a key has a value already, `combine` makes one of the old and the
-    /// new one.
+    /// Merges the entries of another map into this one. `combine` resolves duplicate keys; it is passed the current and
+    /// the new value.
     public func merge(
         _ dictionary: Map<Key, Value>, uniquingKeysWith combine: (Value, Value) throws -> Value
     ) rethrows {
         try merge(dictionary.pairs, uniquingKeysWith: combine)
     }
 
-    /// Sets the entries of a dictionary; where a key has a value already, `combine` makes one of the old and the
-    /// new one.
+    /// Merges the entries of a dictionary into the map. `combine` resolves duplicate keys; it is passed the current and
+    /// the new value.
     public func merge(
         _ dictionary: [Key: Value], uniquingKeysWith combine: (Value, Value) throws -> Value
     ) rethrows {
@@ -99,7 +99,7 @@ extension Map {
 }
 
 extension Map: Codable where Key: Codable, Value: Codable {
-    /// From an object with the keys as names.
+    /// Decodes the map from a keyed container whose names are the keys.
     public convenience init(from decoder: any Decoder) throws {
         self.init()
         try CodingDepth.check(decoder)
@@ -109,7 +109,7 @@ extension Map: Codable where Key: Codable, Value: Codable {
         }
     }
 
-    /// As an object with the keys as names.
+    /// Encodes the map as a keyed container whose names are the keys.
     public func encode(to encoder: any Encoder) throws {
         try CodingDepth.check(encoder, self)
         var container = encoder.container(keyedBy: MapCodingKey.self)
@@ -117,7 +117,7 @@ extension Map: Codable where Key: Codable, Value: Codable {
     }
 }
 
-/// A key of a map as a name in a document.
+/// A map key as a coding key.
 private struct MapCodingKey: CodingKey {
     let stringValue: String
     var intValue: Int? { nil }

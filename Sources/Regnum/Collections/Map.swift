@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// `Map`: the dictionary with String keys that a property holds. Unmanaged it is a Dictionary; managed it is a
-// view of the entries in the file, by their owner's key. Reading is here, changing in `Map+Mutations.swift`,
-// queries in `Map+Querying.swift`.
+// `Map`: a dictionary property with String keys. An unmanaged map holds a Dictionary; a managed map is a view of the
+// entries in the file, found by the owner's key. This file has the reading methods, `Map+Mutations.swift` the mutating
+// methods and `Map+Querying.swift` the queries.
 
 public import Foundation
 internal import RegnumEngine
 
-/// What a key of a `Map` must be: only String is.
+/// A type that can be the key of a `Map`; only String conforms.
 public protocol _MapKey: Hashable {
     init(_mapKey: String)
     var _mapKey: String { get }
@@ -17,57 +17,57 @@ extension String: _MapKey {
     public var _mapKey: String { self }
 }
 
-/// A collection of values by keys that belongs to a Realm object: `Map`.
+/// A keyed collection that belongs to a Realm object; `Map` conforms.
 public protocol RealmKeyedCollection: Sequence, ThreadConfined, CustomStringConvertible {
     associatedtype Key: _MapKey
     associatedtype Value: RealmCollectionValue
-    /// How many entries there are.
+    /// The number of entries.
     var count: Int { get }
     /// The keys.
     var keys: [Key] { get }
     /// The values, in the order of the keys.
     var values: [Value] { get }
-    /// The value of a key, or nil; assigning nil removes the entry.
+    /// The value of a key, or nil if there is none. Assigning nil removes the entry.
     subscript(key: Key) -> Value? { get set }
     /// Sets the value of a key.
     func updateValue(_ value: Value, forKey key: Key)
-    /// Removes the entry of a key; nothing where there is none.
+    /// Removes the entry of a key, if there is one.
     func removeObject(for key: Key)
     /// Removes all entries.
     func removeAll()
-    /// The values that satisfy the predicate.
+    /// Returns the values that satisfy the predicate.
     func filter(_ predicateFormat: String, _ args: Any...) -> Results<Value>
-    /// The values that satisfy the predicate.
+    /// Returns the values that satisfy the predicate.
     func filter(_ predicate: NSPredicate) -> Results<Value>
-    /// The values that satisfy the condition.
+    /// Returns the values that satisfy the condition.
     func `where`(_ isIncluded: (Query<Value>) -> Query<Bool>) -> Results<Value>
-    /// Whether some entry satisfies the condition.
+    /// Returns whether any entry satisfies the condition.
     func contains(where predicate: (_ key: Key, _ value: Value) throws -> Bool) rethrows -> Bool
-    /// The value of a key as subscripts of objects show it.
+    /// Returns the value of a key in the form that the subscripts of objects return.
     func value(forKey key: String) -> Any?
-    /// A property of the value of a key, or one figure over all values.
+    /// Returns a property of the value of a key, or an aggregate over all values.
     func value(forKeyPath keyPath: String) -> Any?
-    /// Sets the value of a key; nil removes it.
+    /// Sets the value of a key; nil removes the entry.
     func setValue(_ value: Any?, forKey key: String)
-    /// The values ordered by the property at the key path.
+    /// Returns the values sorted by the property at the key path.
     func sorted(byKeyPath keyPath: String, ascending: Bool) -> Results<Value>
-    /// The values ordered by the descriptors, the first one first.
+    /// Returns the values sorted by the descriptors; the first descriptor takes precedence.
     func sorted<S: Sequence>(by sortDescriptors: S) -> Results<Value> where S.Element == SortDescriptor
-    /// The smallest value of the property; nil where there is none.
+    /// Returns the smallest value of the property, or nil if there is none.
     func min<T: _HasPersistedType>(ofProperty property: String) -> T? where T.PersistedType: MinMaxType
-    /// The largest value of the property; nil where there is none.
+    /// Returns the largest value of the property, or nil if there is none.
     func max<T: _HasPersistedType>(ofProperty property: String) -> T? where T.PersistedType: MinMaxType
-    /// The sum of the property's values; ints wrap.
+    /// Returns the sum of the property's values. Integers wrap on overflow.
     func sum<T: _HasPersistedType>(ofProperty property: String) -> T where T.PersistedType: AddableType
-    /// The average of the property's values; nil where there is none.
+    /// Returns the average of the property's values, or nil if there is none.
     func average<T: _HasPersistedType>(ofProperty property: String) -> T? where T.PersistedType: AddableType
-    /// Calls `block` once with the map as it is, and then after each change of it. See `RealmCollection.observe`.
+    /// Calls `block` once with the current map, then after each change to it. See `RealmCollection.observe`.
     func observe(
         keyPaths: [String]?, on queue: DispatchQueue?, _ block: @escaping (RealmMapChange<Self>) -> Void
     ) -> NotificationToken
 }
 
-/// Values by String keys as a property of a model class.
+/// A collection of values by String keys, held by a property of a model class.
 ///
 /// ```swift
 /// class Person: Object {
@@ -76,17 +76,17 @@ public protocol RealmKeyedCollection: Sequence, ThreadConfined, CustomStringConv
 /// }
 /// ```
 ///
-/// When its object is added to a Realm the same instance becomes managed. Then it may only be changed in a write
-/// transaction, and its entries are ascending by the UTF-8 bytes of their keys; keys must not start with "$" nor
-/// contain ".". Unmanaged there is no order to rely on. A loop runs over the entries at its start. Where an object
-/// that is a value is deleted, the value becomes nil.
+/// When the owning object is added to a Realm, the same instance becomes managed and can be changed only in a write
+/// transaction. The entries of a managed map are in ascending order of the UTF-8 bytes of their keys; its keys must not
+/// start with "$" or contain ".". An unmanaged map has no defined order. A loop iterates over the entries as they were
+/// when it began. When an object that is a value is deleted, the value becomes nil.
 public final class Map<Key: _MapKey, Value: RealmCollectionValue>: _ManagedCollection {
-    /// While unmanaged.
+    /// The entries while unmanaged.
     var entries: [TextKey: Value] = [:]
-    /// The name under which reads are recorded, while a key path is traced.
+    /// The recorder, and the name it records for a read, while a key path is traced.
     private var traced: (recorder: _KeyPathRecorder, name: String?, depth: Int)?
 
-    /// Empty and unmanaged.
+    /// Creates an empty, unmanaged map.
     public override init() {}
 
     deinit {
@@ -100,10 +100,10 @@ public final class Map<Key: _MapKey, Value: RealmCollectionValue>: _ManagedColle
     }
 }
 
-// MARK: Places
+// MARK: Location
 
 extension Map {
-    /// The place of a managed map, checked; nil for an unmanaged one.
+    /// Returns the location of a managed map after checking access to it; nil for an unmanaged map.
     @inline(__always)
     func checkedPlace() -> ManagedPlace? {
         guard let place else { return nil }
@@ -111,7 +111,7 @@ extension Map {
         return place
     }
 
-    /// As `checkedPlace`, in a write.
+    /// As `checkedPlace`, and requires a write transaction.
     @inline(__always)
     func writablePlace() -> ManagedPlace? {
         guard let place else { return nil }
@@ -123,7 +123,7 @@ extension Map {
 // MARK: Entries
 
 extension Map: RealmKeyedCollection {
-    /// How many entries there are.
+    /// The number of entries.
     public var count: Int {
         if let known { return known.count }
         guard let place = checkedPlace() else {
@@ -135,7 +135,7 @@ extension Map: RealmKeyedCollection {
 
     public var isEmpty: Bool { count == 0 }
 
-    /// The keys, of a managed map ascending by their UTF-8 bytes.
+    /// The keys. In a managed map they are in ascending order of their UTF-8 bytes.
     public var keys: [Key] {
         guard let place = checkedPlace() else { return entries.keys.map { Key(_mapKey: $0.text) } }
         return place.entries(isDeep: false).map { Key(_mapKey: $0.key) }
@@ -147,8 +147,8 @@ extension Map: RealmKeyedCollection {
         return place.entries(isDeep: false).map { place.element($0.value, as: Value.self, at: .key($0.key)) }
     }
 
-    /// The value of a key, or nil where there is none. Assigning nil removes the entry; where values may be nil,
-    /// `.some(nil)` keeps the key with that.
+    /// The value of a key, or nil if there is none. Assigning nil removes the entry. If values are optional, assigning
+    /// `.some(nil)` keeps the key with a nil value.
     public subscript(key: Key) -> Value? {
         get {
             if let known {
@@ -173,10 +173,10 @@ extension Map: RealmKeyedCollection {
         }
     }
 
-    /// The value of a key, or nil where there is none.
+    /// Returns the value of a key, or nil if there is none.
     public func object(forKey key: Key) -> Value? { self[key] }
 
-    /// The pairs of now.
+    /// The current entries as pairs.
     var pairs: [(key: Key, value: Value)] {
         guard let place = checkedPlace() else { return entries.map { (Key(_mapKey: $0.key.text), $0.value) } }
         return place.entries(isDeep: false).map {
@@ -184,15 +184,15 @@ extension Map: RealmKeyedCollection {
         }
     }
 
-    /// Iterates over the entries of now.
+    /// Returns an iterator over the current entries.
     public func makeIterator() -> RLMMapIterator<SingleMapEntry<Key, Value>> {
         RLMMapIterator(pairs.map { SingleMapEntry(key: $0.key, value: $0.value) })
     }
 
-    /// The entries of now as pairs.
+    /// Returns the current entries as pairs.
     public func asKeyValueSequence() -> RLMKeyValueSequence<Key, Value> { RLMKeyValueSequence(pairs: pairs) }
 
-    /// Whether some entry satisfies the condition.
+    /// Returns whether any entry satisfies the condition.
     public func contains(where predicate: (_ key: Key, _ value: Value) throws -> Bool) rethrows -> Bool {
         for (key, value) in pairs where try predicate(key, value) { return true }
         return false
@@ -200,7 +200,7 @@ extension Map: RealmKeyedCollection {
 }
 
 extension Map: Hashable {
-    /// Unmanaged maps: equal entries. Managed ones: the same map of the same object.
+    /// Compares unmanaged maps by their entries, and managed maps by property and owning object.
     public static func == (left: Map, right: Map) -> Bool {
         if left === right { return true }
         switch (left.place, right.place) {
@@ -221,41 +221,41 @@ extension Map: Hashable {
 }
 
 extension Map {
-    /// As `==`: true for a map of the same type that is equal; false for everything else.
+    /// Returns the result of `==` if `object` is a map of the same type, otherwise false.
     ///
-    /// - Parameter object: Anything. An array or dictionary of the same values is no map.
+    /// - Parameter object: Any value. A dictionary of the same values is never equal to a map.
     public func isEqual(_ object: Any?) -> Bool { (object as? Map).map { $0 == self } ?? false }
 }
 
 // MARK: State
 
 extension Map {
-    /// The Realm of the owner; nil while unmanaged.
+    /// The owner's Realm; nil while unmanaged.
     public var realm: Realm? { place.map { Realm(core: $0.core) } }
 
-    /// True where the owner was deleted or its Realm invalidated.
+    /// True if the owner was deleted or its Realm was invalidated.
     public var isInvalidated: Bool {
         guard let place else { return false }
         place.core.check()
         return place.locate() == nil || !place.isThere(.dictionary)
     }
 
-    /// True where the Realm is frozen.
+    /// True if the Realm is frozen.
     public var isFrozen: Bool { place?.core.isFrozen ?? false }
 
     public func _moved(to home: _RealmHome, mayBeMissing: Bool) -> Map? {
         movedCopy(to: home, mayBeMissing: mayBeMissing)
     }
 
-    /// The entries, the first hundred of them.
+    /// A description of the first hundred entries.
     public var description: String { ObjectDescription.text(of: self) }
 }
 
-// MARK: For those who do not know the types
+// MARK: Type-erased entries
 
 /// Any `Map`.
 protocol AnyMap: AnyOwnedCollection {
-    /// Text keys and values of now, as subscripts show them.
+    /// The current keys and values, in the form that the subscripts of objects return.
     var anyEntries: [(key: String, value: Any?)] { get }
 }
 
@@ -264,7 +264,7 @@ extension Map: AnyMap, TracedField {
     static var elementName: String { Regnum.elementName(Value.self) }
     static var targetClass: ObjectBase.Type? { Value._shape.target }
     static var elementType: PropertyType { Value._shape.type }
-    // Both in the dictionary's own order, which stays while it does not change.
+    // `rawItems` and `rawKeys` both use the dictionary's own order, which is stable until it is changed.
     var rawItems: [_RawValue] { entries.values.map { Value._toRaw($0) } }
     var rawKeys: [String] {
         entries.keys.map {
@@ -310,12 +310,12 @@ extension Map: AnyMap, TracedField {
         traced = (recorder, name, recorder.names.count)
     }
 
-    /// Records the name of the field, while a key path is traced through one.
+    /// Records the field's name while a key path is traced through the map.
     func recordField() {
         if let traced, let name = traced.name { traced.recorder.record(name, depth: traced.depth) }
     }
 
-    /// Any value of a traced map stands for all.
+    /// Returns the value that stands for every value of a traced map.
     private func tracedValue(_ traced: (recorder: _KeyPathRecorder, name: String?, depth: Int)) -> Value {
         if let name = traced.name { traced.recorder.record(name, depth: traced.depth) }
         return Value._traced(traced.recorder)

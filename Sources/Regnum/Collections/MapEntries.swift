@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What loops over a `Map` see.
+// The element, iterator and sequence types of loops over a `Map`.
 
-/// What a loop over a map gives.
+/// The element type of a loop over a map.
 public protocol _RealmMapValue {
     associatedtype Key: _MapKey
     associatedtype Value: RealmCollectionValue
@@ -11,7 +11,7 @@ public protocol _RealmMapValue {
     var value: Value { get }
 }
 
-/// One entry of a `Map`.
+/// An entry of a `Map`.
 public struct SingleMapEntry<Key: _MapKey, Value: RealmCollectionValue>: _RealmMapValue, Hashable {
     /// The key of the entry.
     public var key: Key
@@ -24,7 +24,7 @@ public struct SingleMapEntry<Key: _MapKey, Value: RealmCollectionValue>: _RealmM
     }
 }
 
-/// Iterates over the entries that a map had when the loop began.
+/// An iterator over the entries that the map had when the loop began.
 public struct RLMMapIterator<Element: _RealmMapValue>: IteratorProtocol {
     private var rest: IndexingIterator<[Element]>
 
@@ -34,20 +34,20 @@ public struct RLMMapIterator<Element: _RealmMapValue>: IteratorProtocol {
     public mutating func next() -> Element? { rest.next() }
 }
 
-/// The entries of a map as pairs, of the time when it was asked for.
+/// A sequence of the entries that the map had when the sequence was created, as pairs.
 public struct RLMKeyValueSequence<Key: _MapKey, Value: RealmCollectionValue>: Sequence {
     let pairs: [(key: Key, value: Value)]
 
-    /// Iterates over the pairs.
+    /// Returns an iterator over the pairs.
     public func makeIterator() -> RLMKeyValueIterator<Key, Value> { RLMKeyValueIterator(pairs) }
 }
 
-/// Iterates over pairs of keys and values.
+/// An iterator over key-value pairs.
 public struct RLMKeyValueIterator<Key: _MapKey, Value: RealmCollectionValue>: IteratorProtocol {
     private var rest: IndexingIterator<[(key: Key, value: Value)]>
 
     init(_ pairs: [(key: Key, value: Value)]) { rest = pairs.makeIterator() }
 
-    /// The next pair, or nil at the end.
+    /// Returns the next pair, or nil at the end.
     public mutating func next() -> (key: Key, value: Value)? { rest.next() }
 }

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets with sets: comparing them and combining them. Of a managed set the other one must be managed by the same
-// Realm, as in RealmSwift.
+// Comparing and combining sets. As in RealmSwift, the other operand of a managed set must be managed by the same Realm.
 
 internal import RegnumEngine
 
 extension MutableSet {
-    /// True where all elements are in the other set.
+    /// Returns whether every element is in the other set.
     public func isSubset(of possibleSuperset: MutableSet<Element>) -> Bool {
         guard let place = checkedPlace() else { return items.allSatisfy { possibleSuperset.contains($0) } }
         let other = otherPlace(possibleSuperset, place)
         return place.values().allSatisfy { other.contains($0) }
     }
 
-    /// True where some element is in the other set.
+    /// Returns whether any element is in the other set.
     public func intersects(_ otherSet: MutableSet<Element>) -> Bool {
         guard let place = checkedPlace() else { return items.contains { otherSet.contains($0) } }
         let other = otherPlace(otherSet, place)
@@ -60,7 +59,7 @@ extension MutableSet {
         }
         if otherPlace.core !== place.core { misuse("Cannot insersect sets managed by different Realms.") }
         if Element._shape.target == DynamicObject.self {
-            // Objects of two classes may have one key.
+            // Objects of two classes may have equal keys.
             let (own, others) = (place.target(DynamicObject.self), otherPlace.target(DynamicObject.self))
             if own.tableKey != others.tableKey {
                 misuse("Cannot intersect sets of type '\(own.schema.name)' and '\(others.schema.name)'.")
@@ -71,7 +70,7 @@ extension MutableSet {
 }
 
 extension ManagedPlace {
-    /// Of a set: whether a value is in it.
+    /// Returns whether the set contains a value.
     fileprivate func contains(_ value: Value) -> Bool {
         engine { () throws(EngineError) in
             try binding.table.setIndex(of: value, column, of: key) != nil

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// `MutableSet`: the collection of distinct elements that a property holds. What it shares with lists is in
-// `StoredCollection.swift`, its algebra in `MutableSet+Algebra.swift`.
+// `MutableSet`: a collection property with distinct elements. `StoredCollection.swift` has the code shared with lists,
+// `MutableSet+Algebra.swift` the set algebra.
 
 public import Foundation
 internal import RegnumEngine
 
-/// A collection of distinct values or objects as a property of a model class.
+/// A collection of distinct values or objects, held by a property of a model class.
 ///
 /// ```swift
 /// class Person: Object {
@@ -14,17 +14,18 @@ internal import RegnumEngine
 /// }
 /// ```
 ///
-/// When its object is added to a Realm the same instance becomes managed. Then it may only be changed in a write
-/// transaction, and its elements are in ascending order: values by themselves (texts by their UTF-8 bytes, nil
-/// first), objects by their age in the Realm. Unmanaged there is no order to rely on.
+/// When the owning object is added to a Realm, the same instance becomes managed and can be changed only in a write
+/// transaction. The elements of a managed set are in ascending order: values by their natural order (strings by their
+/// UTF-8 bytes, nil first), objects by the order in which they were added to the Realm. An unmanaged set has no defined
+/// order.
 public final class MutableSet<Element: RealmCollectionValue>: _StoredCollection<Element> {
     override class var words: CollectionWords { .set }
-    /// The elements of an unmanaged set, to look them up.
+    /// The elements of an unmanaged set, for lookup.
     private var members = SetMembers<Element>()
 }
 
-/// What an unmanaged set contains. Objects are kept by identity: their hash changes when they become managed. Texts are
-/// told apart by their bytes.
+/// The members of an unmanaged set. Objects are kept by identity, because their hash changes when they become managed.
+/// Strings are compared by their bytes.
 private struct SetMembers<Element: RealmCollectionValue> {
     private var values: Set<Element> = []
     private var texts: Set<TextKey> = []
@@ -34,7 +35,7 @@ private struct SetMembers<Element: RealmCollectionValue> {
         if let text = TextKey.of(element) { return texts.contains(text) }
         guard let object = element as? ObjectBase else { return values.contains(element) }
         if objects.contains(ObjectIdentifier(object)) { return true }
-        // Two accessors of one managed object may be equal.
+        // Two accessors of the same managed object may be equal.
         return object.rowContext != nil && items.contains(element)
     }
 
@@ -66,14 +67,15 @@ extension MutableSet: RealmCollection {
     public typealias SubSequence = Slice<MutableSet>
     public typealias Indices = Range<Int>
 
-    /// The element at a position of the set's order; misuse where it is out of bounds.
+    /// The element at a position in the set's order. An out-of-bounds position is a programmer error.
     public subscript(position: Int) -> Element { element(at: position) }
 
-    /// A part of the set's order, sharing its elements.
+    /// A slice of the set in its order that shares its elements.
     public subscript(bounds: Range<Int>) -> Slice<MutableSet> { Slice(base: self, bounds: bounds) }
 
-    /// Whether an element is in the set. O(log n) managed, else O(1). A managed set of objects contains only
-    /// objects of its Realm; misuse for one of another class than that of the elements.
+    /// Returns whether the set contains an element. O(log n) if managed, otherwise O(1). A managed set of objects
+    /// contains only objects of its own Realm. It is a programmer error to pass an object of a class other than the
+    /// element class.
     public func contains(_ object: Element) -> Bool {
         guard let place = checkedPlace() else { return members.contains(object, in: items) }
         guard let wanted = place.soughtValue(object, Self.words) else { return false }
@@ -82,15 +84,15 @@ extension MutableSet: RealmCollection {
         }
     }
 
-    /// Not available: a set has no positions to rely on.
+    /// Not available: the positions in a set are not stable.
     public func index(of object: Element) -> Int? { misuse("index(of:) is not available on MutableSet") }
 
-    /// Not available: a set has no positions to rely on.
+    /// Not available: the positions in a set are not stable.
     public func index(matching predicate: NSPredicate) -> Int? {
         misuse("index(matching:) is not available on MutableSet")
     }
 
-    /// Unmanaged sets: equal elements. Managed ones: the same set of the same object.
+    /// Compares unmanaged sets by their elements, and managed sets by property and owning object.
     public static func == (left: MutableSet, right: MutableSet) -> Bool {
         if left === right { return true }
         switch (left.place, right.place) {
@@ -115,16 +117,16 @@ extension MutableSet: Hashable {
 }
 
 extension MutableSet {
-    /// As `==`: true for a set of the same type that is equal; false for everything else.
+    /// Returns the result of `==` if `object` is a set of the same type, otherwise false.
     ///
-    /// - Parameter object: Anything. An array or dictionary of the same values is no set.
+    /// - Parameter object: Any value. An array or dictionary of the same values is never equal to a set.
     public func isEqual(_ object: Any?) -> Bool { (object as? MutableSet).map { $0 == self } ?? false }
 }
 
 // MARK: Changing
 
 extension MutableSet {
-    /// Inserts an element that is not in the set yet. An object that is not managed yet is added to the Realm.
+    /// Inserts an element if it is not in the set. An unmanaged object is added to the set's Realm.
     public func insert(_ object: Element) {
         if let known, known.isWriting, let value = plainEngineValue(object) {
             return known.withTable { table throws(EngineError) in
@@ -135,7 +137,7 @@ extension MutableSet {
         insert([place.engineValue(object, Self.words)], place)
     }
 
-    /// Inserts the elements that are not in the set yet.
+    /// Inserts the elements that are not in the set.
     public func insert<S: Sequence>(objectsIn objects: S) where S.Element == Element {
         guard let place = writablePlace() else {
             for object in objects where !members.contains(object, in: items) {
@@ -146,7 +148,7 @@ extension MutableSet {
             }
             return
         }
-        // First all values: `objects` may be this set, and one that does not fit must change nothing.
+        // Convert all elements first: `objects` may be this set, and an invalid element must leave the set unchanged.
         insert(objects.map { place.engineValue($0, Self.words) }, place)
     }
 
@@ -156,7 +158,7 @@ extension MutableSet {
         }
     }
 
-    /// Removes an element; nothing where it is not in the set. Objects stay in their Realm.
+    /// Removes an element, if it is in the set. Objects stay in their Realm.
     public func remove(_ object: Element) {
         guard let place = writablePlace() else {
             removeItem(object)
@@ -190,7 +192,7 @@ extension MutableSet {
         }
     }
 
-    /// Leaves what satisfies the condition, in an unmanaged set.
+    /// Keeps only the elements that satisfy the condition. For unmanaged sets.
     func keepItems(where isKept: (Element) -> Bool) {
         let kept = items.filter(isKept)
         dropItems()
@@ -205,12 +207,12 @@ extension MutableSet {
         movedCopy(to: home, mayBeMissing: mayBeMissing)
     }
 
-    /// The elements, the first hundred of them.
+    /// A description of the first hundred elements.
     public var description: String { ObjectDescription.text(of: self) }
 }
 
 extension MutableSet: Codable where Element: Codable {
-    /// From an array.
+    /// Decodes the set from an array.
     public convenience init(from decoder: any Decoder) throws {
         self.init()
         try CodingDepth.check(decoder)
@@ -218,7 +220,7 @@ extension MutableSet: Codable where Element: Codable {
         while !container.isAtEnd { insert(try container.decode(Element.self)) }
     }
 
-    /// As an array.
+    /// Encodes the set as an array.
     public func encode(to encoder: any Encoder) throws {
         try CodingDepth.check(encoder, self)
         var container = encoder.unkeyedContainer()
@@ -226,7 +228,7 @@ extension MutableSet: Codable where Element: Codable {
     }
 }
 
-// MARK: For those who do not know the type of the elements
+// MARK: Type-erased elements
 
 /// Any `MutableSet`.
 protocol AnyOwnedSet: AnyOwnedCollection {}

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// `List`, `MutableSet` and `Map` as properties: one instance for each accessor of the owner, the same before and
-// after it is added to a Realm.
+// `List`, `MutableSet` and `Map` as properties. Each accessor of the owner has one instance of the collection, which
+// stays the same when the owner is added to a Realm.
 
 internal import RegnumEngine
 
-/// A collection that an object owns, as a property.
+/// The requirements on a collection type that is a property of an object.
 public protocol _OwnedCollection: _ManagedCollection, _Persistable where _Stored == Self?, PersistedType == Self {
     init()
-    /// Makes it the view of a column of a managed object.
+    /// Makes the collection a view of a column of a managed object.
     func _becomeManaged(_ object: ObjectBase, _ column: Int)
-    /// Makes its elements those of another one. The same one: nothing.
+    /// Replaces the elements with those of another collection. Assigning a collection to itself does nothing.
     func _assign(_ other: Self)
-    /// Replaces its elements by those of a value of type Any. False where it is no collection.
+    /// Replaces the elements with those of a value of type Any. Returns false if the value is not a collection.
     func _replaceElements(with value: Any) -> Bool
     func _trace(_ recorder: _KeyPathRecorder)
 }
@@ -27,18 +27,19 @@ extension _OwnedCollection {
         return collection
     }
 
-    /// Assigning to the property of an unmanaged object copies the elements, also before the first read: the instance
-    /// given may be that of another object, and an instance is the view of one object only.
+    /// Copies the elements of the value assigned to the property of an unmanaged object, even before the first read:
+    /// the assigned instance may belong to another object, and an instance is a view of one object only.
     public static func _replace(_ stored: inout Self?, _ value: Self) {
         _filled(&stored)._assign(value)
     }
 
-    /// The collection of a managed object: one instance for each accessor.
+    /// Returns the collection of a managed object: one instance per accessor.
     @inlinable @inline(__always)
     public static func _load(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase, _ offset: Int)
         -> Self
     {
-        // One that the class's initialiser has made, as for an accessor of a class with fields of its own, is none.
+        // An unmanaged instance does not count: the class's initialiser made it, for an accessor of a class with fields
+        // of its own.
         if object.isOfThisThread, let collection = storedPointer(object, offset, Self.self).pointee,
             collection.isManaged
         {
@@ -47,7 +48,7 @@ extension _OwnedCollection {
         return _loadSlowly(column, object, offset)
     }
 
-    /// As `_load`, also of a frozen object, which many threads may ask at once.
+    /// As `_load`, and safe for a frozen object that several threads read at once.
     @usableFromInline @inline(never)
     static func _loadSlowly(_ column: UnsafeRawPointer, _ object: ObjectBase, _ offset: Int) -> Self {
         object.core.alone {
@@ -91,17 +92,19 @@ extension _OwnedCollection {
 }
 
 extension _OwnedCollection where Self: AnyOwnedCollection {
-    /// The same collection in another Realm of the file; nil where that does not show it, unless it `mayBeMissing`.
+    /// Returns the same collection in another Realm of the file; nil if it does not exist there, unless `mayBeMissing`
+    /// is true.
     func movedCopy(to home: _RealmHome, mayBeMissing: Bool) -> Self? {
         guard let place = place?.moved(to: home.core, mayBeMissing: mayBeMissing) else { return nil }
-        // One in a mixed value may have made way for another value, or be the running write's.
+        // A nested collection may have been replaced by another value, or may exist only in the current write
+        // transaction.
         if !mayBeMissing, !place.isThere(Self.words) { return nil }
         let copy = Self()
         copy.becomeManaged(place)
         return copy
     }
 
-    /// The shape of a collection with elements of a type.
+    /// Returns the shape of a collection with elements of the given type.
     static func shape<Element: _HasPersistedType>(
         of type: Element.Type, _ kind: _PropertyShape.Collection
     ) -> _PropertyShape {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `List` and `MutableSet` have in common. Unmanaged they hold an array; managed they are views of the
-// elements in the file, by their owner's key, so that they outlive the accessor they came from.
+// The code shared by `List` and `MutableSet`. An unmanaged collection holds an array. A managed one is a view of the
+// elements in the file, found by the owner's key, so that it outlives the accessor it was read from.
 
 public import Foundation
 internal import RegnumEngine
 
-/// What `List` and `MutableSet` share; made only as one of these.
+/// The base class of `List` and `MutableSet`; only these are instantiated.
 public class _StoredCollection<Element: RealmCollectionValue>: _ManagedCollection, TracedField {
-    /// While unmanaged. Of a set each element once.
+    /// The elements while unmanaged. In a set they are distinct.
     final var items: [Element] = []
-    /// The name under which reads are recorded, while a key path is traced.
+    /// The recorder, and the name it records for a read, while a key path is traced.
     private final var traced: (recorder: _KeyPathRecorder, name: String?, depth: Int)?
 
-    /// Empty and unmanaged.
+    /// Creates an empty, unmanaged collection.
     public override init() {}
 
     deinit {
@@ -23,11 +23,11 @@ public class _StoredCollection<Element: RealmCollectionValue>: _ManagedCollectio
         }
     }
 
-    /// How messages call it.
+    /// The names of the collection's kind in messages.
     class var words: CollectionWords { .list }
 }
 
-/// How messages call a kind of collection.
+/// The names of a kind of collection in messages.
 struct CollectionWords: Sendable {
     /// "List"
     let name: String
@@ -44,10 +44,10 @@ struct CollectionWords: Sendable {
         name: "Dictionary", objectiveName: "RLMDictionary", kind: "dictionary", plural: "dictionaries")
 }
 
-// MARK: Places
+// MARK: Location
 
 extension ManagedPlace {
-    /// Misuse unless the collection can be read on this thread. Where its owner lies.
+    /// Returns the owner's row. Reports a programmer error if the collection cannot be read on this thread.
     @inline(__always) @discardableResult
     func check(_ words: @autoclosure () -> CollectionWords) -> RowLocation {
         core.check()
@@ -62,7 +62,7 @@ extension ManagedPlace {
                 + "has been invalidated or closed.")
     }
 
-    /// Misuse unless the collection can be changed now.
+    /// Returns the owner's row. Reports a programmer error if the collection cannot be changed now.
     @inline(__always) @discardableResult
     func checkWritable(_ words: @autoclosure () -> CollectionWords) -> RowLocation {
         let location = check(words())
@@ -73,9 +73,9 @@ extension ManagedPlace {
         return location
     }
 
-    /// An element from the engine.
+    /// Converts an engine value to an element.
     func element<Element: _HasPersistedType>(_ value: Value, as type: Element.Type) -> Element {
-        // The common types do without the box for everything that a value may be.
+        // Common types are converted without a `_RawValue`.
         switch value {
         case .int(let number) where type == Int.self: return unsafeBitCast(Int(number), to: Element.self)
         case .double(let number) where type == Double.self: return unsafeBitCast(number, to: Element.self)
@@ -85,12 +85,12 @@ extension ManagedPlace {
         return Element._fromRaw(raw(value, of: type))
     }
 
-    /// What subscripts show of a value from the engine.
+    /// Converts an engine value to the form that subscripts of objects return.
     func shown<Element: _HasPersistedType>(_ value: Value, as type: Element.Type) -> Any? {
         Element._shown(raw(value, of: type))
     }
 
-    /// A value from the engine with what it takes to make an element of it.
+    /// Returns an engine value with the information needed to make an element of it.
     @inline(__always)
     private func raw<Element: _HasPersistedType>(_ value: Value, of type: Element.Type) -> _RawValue {
         var raw = _RawValue(value)
@@ -99,13 +99,13 @@ extension ManagedPlace {
             guard let target = Element._shape.target else { break }
             if key == .none { raw.value = .null } else { raw.binding = self.target(target) }
         case .typedLink, .list, .dictionary: raw.place = self
-        // For the message where the type has no form for the value.
+        // Needed for the message if the type cannot represent the value.
         default: if Element._shape.isPartial { raw.place = self }
         }
         return raw
     }
 
-    /// As `element(_:as:)`, of a collection: one that is a collection itself knows where it lies.
+    /// As `element(_:as:)`. If the element is itself a collection, it is given its own location.
     func element<Element: _HasPersistedType>(
         _ value: Value, as type: Element.Type, at step: @autoclosure () -> NestedStep
     ) -> Element {
@@ -115,8 +115,8 @@ extension ManagedPlace {
         }
     }
 
-    /// An element for the engine; an object that is not managed yet is added. Misuse for an object of another
-    /// class.
+    /// Converts an element to an engine value; an unmanaged object is added to the Realm. An object of another class is
+    /// a programmer error.
     func engineValue<Element: _HasPersistedType>(_ element: Element, _ words: CollectionWords) -> Value {
         if let plain = plainEngineValue(element) { return plain }
         let raw = Element._toRaw(element)
@@ -135,7 +135,8 @@ extension ManagedPlace {
         return .link(core.adopt(object, for: .collection(words.name)))
     }
 
-    /// Misuse for embedded objects that are managed: to be called before what is there is deleted.
+    /// Reports a programmer error for embedded objects that are already managed. Call it before the current elements
+    /// are deleted.
     func requireNoOwners<Element: _HasPersistedType>(_ elements: [Element], _ words: CollectionWords) {
         if !binding.table.ownsTargets(of: column) { return }
         for element in elements {
@@ -143,8 +144,8 @@ extension ManagedPlace {
         }
     }
 
-    /// The value of an element to look for: nil for an object that is no object of this Realm. Misuse for one of
-    /// another class than that of the elements: its key may be that of an element.
+    /// Returns the engine value to search for, or nil if the element is an object that is not in this Realm. An object
+    /// of a class other than the element class is a programmer error, because its key may equal that of an element.
     func soughtValue<Element: _HasPersistedType>(_ element: Element, _ words: CollectionWords) -> Value? {
         let raw = Element._toRaw(element)
         if let mixed = raw.mixed { return core.soughtMixedValue(mixed) }
@@ -163,16 +164,16 @@ extension ManagedPlace {
         return .link(wanted.rowKey)
     }
 
-    /// True for the same property of the same object.
+    /// Returns whether both are the same property of the same object.
     func isSame(as other: ManagedPlace) -> Bool {
         binding === other.binding && key == other.key && column == other.column && path == other.path
     }
 
-    /// The owner, for queries.
+    /// The owning object, for queries.
     var owner: RowReference { RowReference(binding: binding, key: key, rollbacks: rollbacks) }
 }
 
-/// Misuse for an object of another class than that of the elements: of a subclass it would lie in another table.
+/// Reports a programmer error for an object of a class other than the element class: a subclass has its own table.
 func requireClass<Element: _HasPersistedType>(of elements: some Sequence<Element>, _ words: CollectionWords) {
     let shape = Element._shape
     guard let target = shape.target, !shape.isCustom, target != DynamicObject.self else { return }
@@ -182,10 +183,10 @@ func requireClass<Element: _HasPersistedType>(of elements: some Sequence<Element
     }
 }
 
-/// Misuse: an object of a class that the collection does not hold.
+/// Reports a programmer error: an object of a class that the collection cannot hold.
 @inline(never)
 func refuseClass(of object: ObjectBase, _ wanted: String, _ words: CollectionWords) -> Never {
-    // A dynamic object stands for its table.
+    // A dynamic object represents its table.
     let isDynamic = object is DynamicObject && object.rowContext != nil
     let given = isDynamic ? object.classSchema.name : ClassNames.name(of: type(of: object))
     if words.kind == CollectionWords.dictionary.kind {
@@ -195,7 +196,7 @@ func refuseClass(of object: ObjectBase, _ wanted: String, _ words: CollectionWor
 }
 
 extension _StoredCollection {
-    /// The place of a managed collection, checked; nil for an unmanaged one.
+    /// Returns the location of a managed collection after checking access to it; nil for an unmanaged collection.
     @inline(__always)
     final func checkedPlace() -> ManagedPlace? {
         guard let place else { return nil }
@@ -203,7 +204,7 @@ extension _StoredCollection {
         return place
     }
 
-    /// As `checkedPlace`, in a write.
+    /// As `checkedPlace`, and requires a write transaction.
     @inline(__always)
     final func writablePlace() -> ManagedPlace? {
         guard let place else { return nil }
@@ -220,7 +221,7 @@ extension _StoredCollection {
     public final func index(after i: Int) -> Int { i + 1 }
     public final func index(before i: Int) -> Int { i - 1 }
 
-    /// How many elements there are.
+    /// The number of elements.
     public final var count: Int {
         if let known { return known.count }
         guard let place = checkedPlace() else {
@@ -257,17 +258,17 @@ extension _StoredCollection {
         return place.element(place.elementValue(at: position), as: Element.self, at: .index(position))
     }
 
-    /// The first element, or nil where there is none.
+    /// The first element, or nil if the collection is empty.
     public final var first: Element? { !isTraced && isEmpty ? nil : element(at: 0) }
 
-    /// The last element, or nil where there is none.
+    /// The last element, or nil if the collection is empty.
     public final var last: Element? {
         if isTraced { return element(at: 0) }
         let count = count
         return count == 0 ? nil : element(at: count - 1)
     }
 
-    /// Iterates over the order of now.
+    /// Returns an iterator over the elements in their current order.
     public final func makeIterator() -> RLMIterator<Element> {
         if let known {
             let plain = known.withTable { table throws(EngineError) in
@@ -298,13 +299,13 @@ extension _StoredCollection {
         return elements
     }
 
-    /// The elements at the positions; misuse where one is out of bounds.
+    /// Returns the elements at the given positions. An out-of-bounds position is a programmer error.
     public final func objects(at indexes: IndexSet) -> [Element] {
         if let last = indexes.last, last >= count { misuse("Indexes for collection are out of bounds.") }
         return indexes.map { element(at: $0) }
     }
 
-    /// The elements as the engine has them.
+    /// The elements as engine values.
     final var engineValues: [Value] {
         guard let place = checkedPlace() else { return rawItems.map(\.value) }
         return place.values()
@@ -314,76 +315,78 @@ extension _StoredCollection {
 // MARK: State
 
 extension _StoredCollection {
-    /// The Realm of the owner; nil while unmanaged.
+    /// The owner's Realm; nil while unmanaged.
     public final var realm: Realm? { place.map { Realm(core: $0.core) } }
 
-    /// True where the owner was deleted or its Realm invalidated.
+    /// True if the owner was deleted or its Realm was invalidated.
     public final var isInvalidated: Bool {
         guard let place else { return false }
         place.core.check()
         return place.locate() == nil || !place.isThere(Self.words)
     }
 
-    /// True where the Realm is frozen.
+    /// True if the Realm is frozen.
     public final var isFrozen: Bool { place?.core.isFrozen ?? false }
 }
 
-// MARK: For those who do not know the type of the elements
+// MARK: Type-erased elements
 
 /// Any `List`, `MutableSet` or `Map`.
 protocol AnyOwnedCollection: AnyObject {
     init()
-    /// How messages call it.
+    /// The names of the collection's kind in messages.
     static var words: CollectionWords { get }
-    /// The type of the elements, in messages.
+    /// The name of the element type in messages.
     static var elementName: String { get }
-    /// The class of the elements; nil where they are values.
+    /// The class of the elements; nil if they are values.
     static var targetClass: ObjectBase.Type? { get }
     static var elementType: PropertyType { get }
     var isManaged: Bool { get }
-    /// Where it lies while it is managed.
+    /// The location of the elements in the file; nil while unmanaged.
     var place: ManagedPlace? { get }
     func becomeManaged(_ place: ManagedPlace)
     func trace(_ recorder: _KeyPathRecorder, as name: String?)
-    /// The elements while unmanaged, for the engine; of a map the values.
+    /// The unmanaged elements, for the engine; in a map, the values.
     var rawItems: [_RawValue] { get }
-    /// The elements as the engine has them.
+    /// The elements as engine values.
     var engineValues: [Value] { get }
-    /// Of a map the keys that belong to `rawItems`; else empty.
+    /// In a map, the keys that correspond to `rawItems`; otherwise empty.
     var rawKeys: [String] { get }
-    /// The elements by their type; what that has no form for as it is stored.
+    /// The elements, converted to their type. Those that it cannot represent are returned as stored.
     var anyElements: [Any] { get }
-    /// What a collection in memory can have of an element; nil where it has none.
+    /// Returns the form in which an unmanaged collection can hold the value; nil if there is none.
     static func held(_ value: Any) -> Any?
-    /// True where a value of type Any can be an element.
+    /// Returns whether a value of type Any can be an element.
     static func accepts(_ value: Any) -> Bool
-    /// True where the type of the elements has a form for what a file has.
+    /// Returns whether the element type can represent a stored value.
     static func hasForm(for stored: Value) -> Bool
-    /// Of elements of a partial type those of a value of type Any, to be stored; also of a collection of the same type.
-    /// Nil where it is none; misuse for what cannot be stored.
+    /// Converts a value of type Any to elements to store, for an element type that cannot represent every stored value;
+    /// also converts a collection of the same type. Returns nil if the value is not a collection. A value that cannot
+    /// be stored is a programmer error.
     func storableElements(of value: Any) -> OwnedElements?
-    /// Lets go of the elements it had before it became managed.
+    /// Releases the elements that the collection held while it was unmanaged.
     func dropItems()
-    /// Replaces all elements by those of a value of type Any: a sequence, of a map a dictionary. False where
-    /// it is none.
+    /// Replaces all elements with those of a value of type Any: a sequence, or for a map a dictionary. Returns false
+    /// for any other value.
     func replaceElements(with value: Any) -> Bool
 }
 
 /// Any `List` or `MutableSet`.
 protocol AnyList: AnyOwnedCollection {
-    /// True while a key path is traced through it.
+    /// True while a key path is traced through the collection.
     var isTraced: Bool { get }
 }
 
-/// The name of an element's type, in messages.
+/// Returns the name of an element type, for messages.
 func elementName<Element: _HasPersistedType>(_ type: Element.Type) -> String {
     let shape = Element._shape
     if let target = shape.target { return ClassNames.name(of: target) }
     return shape.type.text + (shape.isOptional ? "?" : "")
 }
 
-/// The element that stands for what the type has no form for: nil where elements are optional, for a value that could be
-/// stored; the default of a type of the user's own that is stored as an embedded object, for the missing one of a map.
+/// Returns the element that stands for a value that the type cannot represent: nil if elements are optional and the
+/// value could be stored; in a map, the default of a custom type that is stored as an embedded object, for a missing
+/// value.
 private func unformedElement<Element: _HasPersistedType>(_ value: Any, _ words: CollectionWords) -> Element? {
     let shape = Element._shape
     if shape.hasEmbeddedForm, words.kind == CollectionWords.dictionary.kind, unwrapped(value) == nil {
@@ -393,7 +396,7 @@ private func unformedElement<Element: _HasPersistedType>(_ value: Any, _ words: 
     return Element._fromRaw(_RawValue(.null))
 }
 
-/// A value of type Any as an element; misuse where it does not fit.
+/// Converts a value of type Any to an element. A value that does not fit is a programmer error.
 func coercedElement<Element: _HasPersistedType>(
     _ value: Any, _ type: Element.Type, _ words: CollectionWords
 ) -> Element {
@@ -422,12 +425,12 @@ extension _StoredCollection {
         traced = (recorder, name, recorder.names.count)
     }
 
-    /// Records the name of the field, while a key path is traced through one.
+    /// Records the field's name while a key path is traced through the collection.
     final func recordField() {
         if let traced, let name = traced.name { traced.recorder.record(name, depth: traced.depth) }
     }
 
-    /// Any element of a traced collection stands for all.
+    /// Returns the element that stands for every element of a traced collection.
     private final func tracedElement(
         _ traced: (recorder: _KeyPathRecorder, name: String?, depth: Int)
     ) -> Element {
@@ -435,7 +438,7 @@ extension _StoredCollection {
         return Element._traced(traced.recorder)
     }
 
-    /// Elements of type Any, where they are a sequence and all fit; nil for nil. Misuse for one that does not.
+    /// Converts values of type Any to elements. A value that does not fit is a programmer error.
     final func coerced(_ elements: [Any]) -> [Element] {
         elements.map { coercedElement($0, Element.self, Self.words) }
     }

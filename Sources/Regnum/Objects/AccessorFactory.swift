@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes accessors of managed objects. Where every stored property is one of ours, without running the user's
-// initialiser: a copy of an image of zeros with the object header in front, about 35 ns.
+// Creates accessors of managed objects. If every stored property of a class may be zero-initialised, the user's
+// initialiser does not run: the accessor is a copy of a zeroed image with the object header in front, about 35 ns.
 
 internal import RegnumSystem
 
-/// One class's way to make accessors. Immutable; any thread.
+/// Creates the accessors of one class. Immutable; any thread.
 package struct AccessorFactory: @unchecked Sendable {
-    // Sendable: the image is written once in `init` and lives for ever, as the class does.
+    // Sendable: the image is written once in `init` and is never deallocated, like the class's metadata.
     private let type: ObjectBase.Type
     private let image: UnsafeMutableRawPointer?
     private let byteCount: Int
 
-    /// `usesImage`: all stored properties of the class below `ObjectBase` may be zeros.
+    /// `usesImage`: whether all stored properties of the class below `ObjectBase` may be zero.
     init(_ type: ObjectBase.Type, instanceSize: Int, usesImage: Bool) {
         self.type = type
         byteCount = instanceSize
@@ -21,17 +21,17 @@ package struct AccessorFactory: @unchecked Sendable {
         }
         let image = UnsafeMutableRawPointer.allocate(byteCount: instanceSize, alignment: 16)
         Memory.zero(image, instanceSize)
-        // Metadata pointer and the reference count of an object with one owner: 3 is what the runtime stores
-        // for a new native object.
+        // The metadata pointer, and the reference-count word of an object with one owner: the runtime stores 3 for a
+        // new native object.
         image.storeBytes(of: unsafeBitCast(type as AnyClass, to: UInt.self), as: UInt.self)
         image.storeBytes(of: 3, toByteOffset: MemoryLayout<UInt>.size, as: UInt.self)
         self.image = image
     }
 
-    /// True where accessors are copies of the image.
+    /// True if accessors are copies of the image.
     package var usesImage: Bool { image != nil }
 
-    /// A new instance, not bound to a row yet.
+    /// Returns a new instance that is not yet bound to a row.
     @inline(__always)
     package func make() -> ObjectBase {
         guard let image else { return type.init() }

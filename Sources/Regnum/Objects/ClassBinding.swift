@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A class in one open Realm: its table, the column of each property, and the way to make accessors. Confined
-// to the Realm's thread, as everything that hangs on a `RealmCore`.
+// A class in one open Realm: its table, the column of each property, and the factory of its accessors. Confined to the
+// Realm's thread, like everything owned by a `RealmCore`.
 
 internal import Observation
 public import RegnumEngine
 internal import RegnumObservation
 internal import RegnumSystem
 
-/// What every accessor of one class in one Realm points at. Never moves while an accessor exists.
+/// The state that all accessors of one class in one Realm point at. It does not move while an accessor exists.
 @usableFromInline @frozen
 package struct ClassContext {
     @usableFromInline @frozen
@@ -15,32 +15,33 @@ package struct ClassContext {
         case managed
         /// The object records which properties are read; see `KeyPathNames`.
         case traced
-        /// The Realm was invalidated after the accessor was made: it stays invalid.
+        /// The Realm was invalidated after the accessor was created; the accessor stays invalid.
         case retired
     }
 
-    /// The session's epoch and owner; of contexts that are not `managed` one whose epoch matches no object.
+    /// The session's epoch and owner. In a context that is not `managed`, a state whose epoch matches no object.
     @usableFromInline var state: UnsafeMutablePointer<SessionState>
-    /// Column number by byte offset of the property's wrapper in the object; -1 where there is none.
+    /// Column number by byte offset of the property's wrapper in the object; -1 if no property is at that offset.
     @usableFromInline var columnNumbers: UnsafePointer<Int16>
     /// The `ClassBinding`; nil for traced objects.
     @usableFromInline var binding: UnsafeMutableRawPointer?
     @usableFromInline var kind: Kind
-    /// The session's state, for slow paths: also where `state` never matches.
+    /// The session's state, for slow paths; set even if `state` never matches.
     @usableFromInline var session: UnsafeMutablePointer<SessionState>
-    /// Offset of the primary key's wrapper; -1 where there is none.
+    /// Byte offset of the primary key's wrapper; -1 if the class has no primary key.
     @usableFromInline var primaryKeyOffset = -1
-    /// Of the `RealmCore`: counts the stores that bypassed the engine.
+    /// Owned by the `RealmCore`: the number of stores that bypassed the engine.
     @usableFromInline var stores: UnsafeMutablePointer<UInt64>
-    /// Of managed objects; owned by the `ClassBinding`.
+    /// Only for managed objects; owned by the `ClassBinding`.
     var recycled: UnsafeMutablePointer<RecycledValues>?
-    /// The class is observable: reads are to be told. Then `state` never matches.
+    /// True for an observable class, whose reads are reported to `Observation`. Then `state` never matches.
     var isTracked = false
-    /// The column that was read of an object whose row had to be looked up, where `asksForReadColumn`; -1 before.
+    /// The column of the first read that looked a row up after `asksForReadColumn` was set; -1 before that read.
     var readColumn = -1
-    /// An `ObjectCursor` wants to know which column is read. Never of a frozen Realm, whose objects several threads read.
+    /// True while an `ObjectCursor` asks which column is read. Never set in a frozen Realm, because several threads
+    /// read its objects.
     var asksForReadColumn = false
-    /// Of dynamic objects; owned by the `ClassBinding`.
+    /// Only for dynamic objects; owned by the `ClassBinding`.
     var names: UnsafeMutablePointer<NamePlaces>?
 
     init(
@@ -56,8 +57,8 @@ package struct ClassContext {
         self.kind = kind
     }
 
-    /// A state that no object's epoch matches, so that every access takes the slow path.
-    // unsafe: written once here, only read afterwards.
+    /// A state whose epoch matches no object, so that every access takes the slow path.
+    // unsafe: written once here, then only read.
     nonisolated(unsafe) static let neverState: UnsafeMutablePointer<SessionState> = {
         let memory = UnsafeMutableRawPointer.allocate(
             byteCount: MemoryLayout<SessionState>.stride, alignment: 16)
@@ -68,37 +69,38 @@ package struct ClassContext {
     }()
 }
 
-/// One class in one Realm. Owned by `RealmCore.bindings`; accessors keep the core alive, the core keeps this.
+/// A class in one Realm. Owned by `RealmCore.bindings`; accessors keep the core alive, and the core keeps the binding
+/// alive.
 package final class ClassBinding {
     package unowned(unsafe) let core: RealmCore
-    /// `core`, whose references are counted slowly.
+    /// `core` without reference counting.
     private let uncountedCore: Unmanaged<RealmCore>
     private let isFrozen: Bool
     package let schema: ClassSchema
     package let tableKey: TableKey
     /// Replaced by `RealmCore.reloadTables` when the session's tables change.
     @exclusivity(unchecked) package internal(set) var table: Table { didSet { uncounted = .passUnretained(table) } }
-    /// `table`, for `withTable`.
+    /// `table` without reference counting, for `withTable`.
     @exclusivity(unchecked) private var uncounted: Unmanaged<Table>
     let context: UnsafeMutablePointer<ClassContext>
-    /// Column number of each property, in the order of `schema.properties`; -1 for linking objects.
+    /// The column number of each property, in the order of `schema.properties`; -1 for linking objects.
     package let columns: [Int]
-    /// True where the primary key is a plain `Int`.
+    /// True if the primary key is a plain `Int`.
     let isKeyedByInt: Bool
     private let columnNumbers: UnsafeMutablePointer<Int16>
     private let recycled = UnsafeMutablePointer<RecycledValues>.allocate(capacity: 1)
-    /// Last key of the table after each roll-back; see `RealmCore.noteRollback`.
+    /// The table's last key after each rollback; see `RealmCore.noteRollback`.
     @exclusivity(unchecked) var rollbackFloors: [UInt64] = []
-    /// What key paths that were observed stand for; see `region`.
+    /// The regions of the key paths that were observed; see `region`.
     var regions: [[String]: Region] = [:]
-    /// The property that an `IndexedEquality` was asked of last, and where it lies if that can be asked.
+    /// The property that an `IndexedEquality` searched last, and its column if it can be searched.
     @exclusivity(unchecked) var lastAsked: (member: QueryMember, place: (column: Int, type: ColumnType)?)?
     @exclusivity(unchecked) private var insertPlan: InsertPlan? {
         didSet { uncountedPlan = insertPlan.map { .passUnretained($0) } }
     }
     @exclusivity(unchecked) private var uncountedPlan: Unmanaged<InsertPlan>?
 
-    /// The column of each stored property must exist in the table (the opener of the Realm has seen to it).
+    /// Creates a binding. The table must have a column for each stored property; opening the Realm ensures it.
     init(core: RealmCore, schema: ClassSchema, table: Table) {
         self.core = core
         uncountedCore = .passUnretained(core)
@@ -120,7 +122,7 @@ package final class ClassBinding {
         context = .allocate(capacity: 1)
         // Frozen objects do not change.
         let isTracked = !core.isFrozen && schema.type is any Observable.Type
-        // A read-only file may lack some: what is read then is the default.
+        // A read-only file may lack some columns; reading such a property returns its default.
         let lacksColumns = zip(columns, schema.properties).contains { $0 < 0 && !$1.isComputed }
         context.initialize(
             to: ClassContext(
@@ -143,20 +145,21 @@ package final class ClassBinding {
         }
     }
 
-    /// Runs `body` with the table, without counting a reference; it must not change the session's tables.
+    /// Runs `body` with the table without counting a reference; `body` must not change the session's tables.
     @inline(__always)
     func withTable<R>(_ body: (Table) throws(EngineError) -> R) -> R {
         uncounted._withUnsafeGuaranteedRef { table in engine { () throws(EngineError) in try body(table) } }
     }
 
-    /// Runs `body` with what `add` stores per property, made on first use, without counting a reference.
+    /// Runs `body` with the insert plan of the class, created on first use, without counting a reference.
     @inline(__always)
     func withInsertPlan<R>(_ body: (InsertPlan) -> R) -> R {
         if uncountedPlan == nil { insertPlan = InsertPlan(self) }
         return uncountedPlan.unsafelyUnwrapped._withUnsafeGuaranteedRef(body)
     }
 
-    /// True where the columns that the properties were bound to are where they were, and hold the same.
+    /// Returns whether the columns that the properties were bound to have the same numbers in `definition` and are
+    /// unchanged, apart from indexes and delete rules.
     func fits(_ definition: TableDefinition) -> Bool {
         let old = table.definition
         return definition.name == old.name
@@ -183,15 +186,14 @@ package final class ClassBinding {
         columnNumbers.deallocate()
     }
 
-    /// A new accessor of an object that exists. Does not run the user's initialiser where it can be helped.
-    /// About 35 ns.
+    /// Creates an accessor of an existing object, if possible without running the user's initialiser. About 35 ns.
     package func makeAccessor(_ key: ObjectKey) -> ObjectBase {
         let object = schema.accessors.make()
         bind(object, key)
         return object
     }
 
-    /// Makes `object` the accessor of a row. It looks its row up at the first access.
+    /// Makes `object` the accessor of a row, which is looked up at the first access.
     package func bind(_ object: ObjectBase, _ key: ObjectKey) {
         precondition(object.rowHolder == nil, "an object that is bound already")
         uncountedCore._withUnsafeGuaranteedRef { $0.countAccessor() }
@@ -202,11 +204,11 @@ package final class ClassBinding {
         object.rowContext = context
         if schema.hasStoredCollections { bindStoredCollections(of: object) }
         if schema.isEncodable { markWrappers(of: object) }
-        // Frozen objects go from thread to thread: nothing of them may change after this.
+        // Frozen objects are passed between threads: none of their fields may change after this.
         if isFrozen { _ = object.resolve() }
     }
 
-    /// Gives an object that is bound its stored `let` collections.
+    /// Binds the stored `let` collections of a bound object.
     private func bindStoredCollections(of object: ObjectBase) {
         for (column, property) in zip(columns, schema.properties) where property.isField {
             property.placeField(in: object, column: column)
@@ -217,7 +219,7 @@ package final class ClassBinding {
         for property in schema.properties where property.storage == .wrapper { property.markManaged(in: object) }
     }
 
-    /// `bind` with the row known: no lookup at the first access.
+    /// As `bind(_:_:)`, with the row known: the first access does not look it up.
     package func bind(_ object: ObjectBase, _ key: ObjectKey, at location: RowLocation) {
         bind(object, key)
         object.rowColumns = location.group.columns
@@ -225,7 +227,7 @@ package final class ClassBinding {
         object.rowEpoch = context.pointee.session.pointee.epoch
     }
 
-    /// Points an accessor that nobody else holds at another row. Only where `schema.isRecyclable`.
+    /// Points an accessor at another row. The caller holds the only reference to it, and `schema.isRecyclable` is true.
     @inline(__always)
     package func rebind(_ object: ObjectBase, _ key: ObjectKey, at location: RowLocation) {
         object.rowKey = key
@@ -236,7 +238,7 @@ package final class ClassBinding {
         if object.hasMadeCollections(at: schema.collectionOffsets) { repointCollections(of: object, at: location) }
     }
 
-    /// As `rebind` with the row not known: it is looked up at the first access.
+    /// As `rebind(_:_:at:)`, with the row unknown: it is looked up at the first access.
     @inline(__always)
     func rebind(_ object: ObjectBase, _ key: ObjectKey) {
         object.rowKey = key
@@ -245,8 +247,8 @@ package final class ClassBinding {
         if object.hasMadeCollections(at: schema.collectionOffsets) { repointCollections(of: object, at: nil) }
     }
 
-    /// The collections that an accessor has made become those of its new row. One that somebody holds, or that no
-    /// column stores, stays what it was, and the accessor lets go of it.
+    /// Points the collections that an accessor has created at its new row. A collection that is referenced elsewhere,
+    /// or that is unmanaged, is left unchanged and the accessor releases it.
     @inline(never)
     func repointCollections(of object: ObjectBase, at location: RowLocation?) {
         let fields = Unmanaged.passUnretained(object).toOpaque()
@@ -265,7 +267,7 @@ package final class ClassBinding {
         }
     }
 
-    /// Where the object lies now; nil where it is gone for this accessor.
+    /// Returns the object's current row; nil if the object does not exist for this accessor.
     func locate(_ key: ObjectKey, rollbacks: Int) -> RowLocation? {
         guard context.pointee.kind == .managed else { return nil }
         if rollbacks != rollbackFloors.count {

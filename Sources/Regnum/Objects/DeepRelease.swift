@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of unmanaged objects and collections. Swift releases what an object holds within the object's own release, so
-// that the end of a long chain of objects would need a stack as deep as the chain. Here each object hands what it
-// holds to a list of its thread, and the outermost release works that off.
+// Deinitialisation of unmanaged objects and collections. Swift releases an object's fields within the release of the
+// object, so deinitialising a long chain of objects would need a stack as deep as the chain. Here each object moves its
+// references to a list of its thread, and the outermost release works through that list.
 //
-// A superclass's deinitialiser runs before the fields of its subclasses are destroyed: that of `ObjectBase` can take the
-// references out of them. The memory then holds zeros, whose destruction has no effect.
+// A superclass's deinitialiser runs before the fields of its subclasses are destroyed, so that the one of `ObjectBase`
+// can take the references out of them. The memory then holds zeros, whose destruction has no effect.
 
 internal import RegnumSystem
 private import Synchronization
 
 enum DeepRelease {
-    /// References that the calling thread has yet to release; nil where no release runs.
+    /// References that the calling thread has yet to release; nil if no release is running.
     private typealias Waiting = [Unmanaged<AnyObject>]
     private static let waiting = ThreadPointer()
 
-    /// Takes what an unmanaged object holds, and releases it. To be called by the object's deinitialiser.
+    /// Takes and releases the references in the fields of an unmanaged object. Called by the object's deinitialiser.
     static func empty(_ object: UnsafeMutableRawPointer, of type: ObjectBase.Type) {
         let fields = HoldingFields.of(type)
         if fields.isEmpty { return }
         release { fields.take(from: object, into: &$0) }
     }
 
-    /// Appends a reference of its own to what the value holds.
+    /// Appends a retained reference to the object or collection that the value holds, if any.
     static func take(_ value: AnyRealmValue, into waiting: inout [Unmanaged<AnyObject>]) {
         switch value {
         case .object(let object): waiting.append(.passRetained(object))
@@ -31,7 +31,8 @@ enum DeepRelease {
         }
     }
 
-    /// Releases what `take` has put into the list. When it returns nothing else may hold that, or it is not released here.
+    /// Releases the references that `take` appends to the list. When `take` returns, nothing else may hold them;
+    /// otherwise they are not deinitialised here.
     static func release(_ take: (inout [Unmanaged<AnyObject>]) -> Void) {
         if let outer = waiting.value { return take(&outer.assumingMemoryBound(to: Waiting.self).pointee) }
         var taken: Waiting = []
@@ -45,12 +46,12 @@ enum DeepRelease {
     }
 }
 
-/// The fields of a class that may hold objects or collections of them, by their offsets.
+/// The fields of a class that may hold objects or collections of objects, by byte offset.
 private final class HoldingFields: Sendable {
     private let type: ObjectIdentifier
-    /// A reference, or nil.
+    /// Offsets of fields that hold a reference or nil.
     private let references: [Int]
-    /// An `AnyRealmValue`.
+    /// Offsets of fields that hold an `AnyRealmValue`.
     private let values: [Int]
     let isEmpty: Bool
 
@@ -77,7 +78,7 @@ private final class HoldingFields: Sendable {
         isEmpty = references.isEmpty && values.isEmpty
     }
 
-    /// Moves what the fields hold into the list.
+    /// Moves the references in the fields to the list.
     func take(from object: UnsafeMutableRawPointer, into waiting: inout [Unmanaged<AnyObject>]) {
         for offset in references {
             let field = (object + offset).assumingMemoryBound(to: Unmanaged<AnyObject>?.self)
@@ -94,7 +95,8 @@ private final class HoldingFields: Sendable {
 
     // MARK: Cache
 
-    /// What is known of each class; never given back. `recent` finds it without a lock, by the class's address.
+    /// The fields of each class seen so far; never freed. `recent` finds an entry by the class's address without a
+    /// lock.
     private static let known = Lock<[ObjectIdentifier: HoldingFields]>([:])
     private static let recentCount = 64
     nonisolated(unsafe) private static let recent: UnsafeMutablePointer<Atomic<UInt>> = {

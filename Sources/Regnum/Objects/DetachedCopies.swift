@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies that belong to no Realm, and copies in another one. Additions to RealmSwift's API, so members of protocol
-// extensions: a member of the same name in a user's class wins.
+// Unmanaged copies of objects, and copies in another Realm. These are additions to RealmSwift's API and therefore
+// members of protocol extensions: a member of the same name in a user's class takes precedence.
 
 internal import RegnumEngine
 
 extension ThreadConfined where Self: ObjectBase {
-    /// An unmanaged copy of the object and of what it links to, `depth` links deep: it may be changed without a write
-    /// and go to any thread. Objects that are linked to twice, and circles, are copied once. Links beyond `depth` are
-    /// nil or missing from their collections, also in values of any type. Linking objects are empty. A stored value
-    /// that the type has no form for, as a raw value without a case, becomes the default of the class and is missing
-    /// from collections. Misuse where the object is invalid or dynamic.
+    /// Returns an unmanaged copy of the object and of the objects it links to, up to `depth` links away.
     ///
-    /// A circle of unmanaged objects keeps itself in memory: break it, or copy less deep. Cost: reads every object it
-    /// copies once.
+    /// The copy can be changed without a write transaction and passed to any thread. An object that is linked to more
+    /// than once, or that is part of a cycle, is copied once. Links beyond `depth` are nil, or missing from their
+    /// collections, also in values of any type. Linking objects are empty. A stored value that the type cannot
+    /// represent, such as a raw value without a case, becomes the class's default and is missing from collections. It
+    /// is a programmer error to copy an invalid or dynamic object.
+    ///
+    /// A cycle of unmanaged objects is a retain cycle: break it, or copy to a smaller depth. Cost: reads each copied
+    /// object once.
     @_disfavoredOverload
     public func detached(depth: Int = .max) -> Self {
         var copying = Detaching(depth: depth)
         return unsafeDowncast(copying.copy([self])[0], to: Self.self)
     }
 
-    /// The object's copy in another Realm, or the same one, which must be in a write: `create` with this object as the
-    /// value. Misuse where the object is invalid, and as for `create`.
+    /// Copies the object into a Realm, which may be its own and must be in a write transaction. The same as `create`
+    /// with this object as the value, with the same programmer errors; it is also a programmer error to copy an invalid
+    /// object.
     @discardableResult
     @_disfavoredOverload
     public func copy(to realm: Realm, update: Realm.UpdatePolicy = .error) -> Self where Self: Object {
@@ -33,8 +36,8 @@ extension ThreadConfined where Self: ObjectBase {
 }
 
 extension RealmCollection where Element: ObjectBase {
-    /// Unmanaged copies of the objects, in their order; see `detached(depth:)` of an object. What several of them link
-    /// to is copied once.
+    /// Returns unmanaged copies of the objects, in order; see `detached(depth:)` of an object. An object that several
+    /// of them link to is copied once.
     @_disfavoredOverload
     public func detached(depth: Int = .max) -> [Element] {
         var copying = Detaching(depth: depth)
@@ -42,9 +45,10 @@ extension RealmCollection where Element: ObjectBase {
     }
 }
 
-/// Copies objects breadth first, so that each gets the longest way down that is left to it, and without recursion.
+/// Copies objects breadth first and without recursion, so that each object gets the largest remaining depth.
 private struct Detaching {
-    /// A managed object by its row, because each read of a link makes another accessor; others by instance.
+    /// Identifies a managed object by its row, because each read of a link creates another accessor, and an unmanaged
+    /// object by its address.
     private struct Source: Hashable {
         let place: UInt
         let key: UInt64
@@ -58,13 +62,13 @@ private struct Detaching {
 
     private let depth: Int
     private var copies: [Source: ObjectBase] = [:]
-    /// Objects whose copies are still empty, and how many links may be followed from there.
+    /// Objects whose copies are still empty, and the number of links to follow from each.
     private var waiting: [(object: ObjectBase, copy: ObjectBase, depth: Int)] = []
 
     init(depth: Int) { self.depth = depth }
 
     mutating func copy(_ objects: [ObjectBase]) -> [ObjectBase] {
-        // All of them first: one that another links to has its full depth all the same.
+        // Start all of them first, so that one that another links to keeps its full depth.
         let copies = objects.map { started($0, depth) }
         var next = 0
         while next < waiting.count {
@@ -91,7 +95,7 @@ private struct Detaching {
     private mutating func fill(_ copy: ObjectBase, from object: ObjectBase, _ depth: Int) {
         for property in ClassSchema.of(type(of: object)).properties where !property.isComputed {
             let value = property.get(object)
-            // There is no form for it in memory: the copy has nil, or the class's default.
+            // The value has no unmanaged representation: the copy has nil, or the class's default.
             if let value, property.unknownRaw(value) != nil {
                 if property.shape.isOptional { ObjectFilling.set(Any?.none as Any, property, copy) }
                 continue
@@ -99,7 +103,7 @@ private struct Detaching {
             if property.isOwnedCollection, let collection = value as? any AnyOwnedCollection {
                 ObjectFilling.set(elements(collection, property, copy, depth), property, copy)
             } else if property.shape.isCustom {
-                // Made for this read, so it is a copy already.
+                // Created for this read, so it is already a copy.
                 ObjectFilling.set(value as Any, property, copy)
             } else {
                 ObjectFilling.set(value.flatMap { detached($0, depth) } as Any, property, copy)
@@ -110,7 +114,7 @@ private struct Detaching {
     private mutating func elements(
         _ collection: any AnyOwnedCollection, _ property: ClassProperty, _ copy: ObjectBase, _ depth: Int
     ) -> Any {
-        // Values of a type of the user's own are made for this read, so they are copies already.
+        // Values of custom types are created for this read, so they are already copies.
         if property.isPartial || property.shape.isCustom {
             return property.collection(in: copy).heldElements(of: collection)
         }
@@ -121,13 +125,13 @@ private struct Detaching {
     private mutating func entries(_ map: any AnyMap, _ depth: Int) -> [String: Any] {
         var entries: [String: Any] = [:]
         for (key, value) in map.anyEntries {
-            // An object beyond the depth leaves its key.
+            // For an object beyond the depth, the key stays with a nil value.
             entries[key] = value.flatMap { detached($0, depth) } as Any
         }
         return entries
     }
 
-    /// A value as it is, an object as its copy; nil for one beyond the depth.
+    /// Returns the copy of an object, and any other value unchanged; nil for an object beyond the depth.
     private mutating func detached(_ value: Any, _ depth: Int) -> Any? {
         if isPlain(value) { return value }
         switch unwrapped(value) {
@@ -143,8 +147,8 @@ private struct Detaching {
         depth > 0 ? started(object, depth - 1) : copies[Source(object)]
     }
 
-    /// Lists and dictionaries with copies of what they hold: those of a managed object are views of it. `level`: how
-    /// many of them the value lies in; one that is an element of itself has no end.
+    /// Copies lists and dictionaries with their elements, because those of a managed object are views of it. `level` is
+    /// the nesting level of the value; it is limited because a collection may contain itself.
     private mutating func copied(_ value: AnyRealmValue, _ depth: Int, _ level: Int = 0) -> AnyRealmValue? {
         if level >= MixedCodec.depthLimit { return value }
         switch value {
@@ -160,7 +164,7 @@ private struct Detaching {
         case .dictionary(let map):
             let copy = Map<String, AnyRealmValue>()
             for entry in map {
-                // An object beyond the depth leaves its key.
+                // For an object beyond the depth, the key stays with a nil value.
                 copy.updateValue(copied(entry.value, depth, level + 1) ?? AnyRealmValue(), forKey: entry.key)
             }
             return .dictionary(copy)

@@ -1,40 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects by the name of their class: also of tables in the file that no class in the program stands for.
-// `DynamicProperty.swift` reads and stores, `RealmCore+Dynamic.swift` knows the tables.
+// Access to objects by the name of their class, including tables in the file that have no class in the program.
+// `DynamicProperty.swift` reads and stores the properties, `RealmCore+Dynamic.swift` finds the tables.
 
 internal import RegnumEngine
 
-/// An object whose properties are known by name only.
+/// An object whose properties are accessed by name.
 ///
 /// ```swift
 /// for dog in realm.dynamicObjects("Dog") { record(dog.name as? String, dog["age"] as? Int) }
 /// try realm.write { dog.name = "Rex" }
 /// ```
 ///
-/// Numbers are instances of `NSNumber`, which cast to every number type that has the value; enums are their raw values,
-/// links `DynamicObject`, collections `List<DynamicObject>`, `List<Int>` and so on, null is nil. Names are those of the
-/// Swift class where the schema has one, else those in the file. Confined to the thread of its Realm.
+/// Numbers are returned as `NSNumber`, which casts to every number type that can represent the value; enums as their
+/// raw values, links as `DynamicObject`, collections as `List<DynamicObject>`, `List<Int>` and so on, and null as nil.
+/// Property names are those of the Swift class if the schema contains it, otherwise those in the file. A dynamic object
+/// is confined to the thread of its Realm.
 @dynamicMemberLookup
 public final class DynamicObject: Object {
-    /// The value of a property by its name.
+    /// The value of the property with this name.
     public subscript(dynamicMember member: String) -> Any? {
         get { self[member] }
         set { self[member] = newValue }
     }
 
-    /// The value of a property by its name; misuse where there is none of that name.
+    /// Returns the value of a property by its name. An unknown name is a programmer error.
     public func value(forUndefinedKey key: String) -> Any? { self[key] }
 
-    /// Sets a property by its name; misuse where there is none of that name.
+    /// Sets a property by its name. An unknown name is a programmer error.
     public func setValue(_ value: Any?, forUndefinedKey key: String) { self[key] = value }
 
-    /// False: it stands for other classes.
+    /// Returns false: the class represents other classes.
     public override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
 extension Realm {
-    /// All objects of the class of that name; live. Misuse where the Realm has no such class and the file no such
-    /// table.
+    /// Returns all objects of the class with this name, as live results. It is a programmer error if the Realm has no
+    /// such class and the file no such table.
     public func dynamicObjects(_ typeName: String) -> Results<DynamicObject> {
         core.check()
         let binding = core.dynamicFetchable(typeName)
@@ -42,7 +43,7 @@ extension Realm {
             state: ResultsState(realm: core, elementType: DynamicObject.self, binding: binding, source: .table))
     }
 
-    /// The object with that primary key, or nil. O(log n).
+    /// Returns the object with this primary key, or nil if there is none. O(log n).
     public func dynamicObject(ofType typeName: String, forPrimaryKey key: Any) -> DynamicObject? {
         core.check()
         guard let binding = core.dynamicFetchable(typeName) else { return nil }
@@ -50,8 +51,8 @@ extension Realm {
             .map { unsafeDowncast(binding.makeAccessor($0), to: DynamicObject.self) }
     }
 
-    /// Makes an object of the class of that name from a dictionary, an array in the order of the properties, or
-    /// another object. Of a table without a class, what is not given is zero, empty or null.
+    /// Creates an object of the class with this name from a dictionary, an array in the order of the properties, or
+    /// another object. In a table without a class, missing values are zero, empty or null.
     @discardableResult
     public func dynamicCreate(
         _ typeName: String, value: Any = [:] as [String: Any], update: UpdatePolicy = .error
@@ -65,8 +66,8 @@ extension Realm {
 }
 
 extension ObjectBase {
-    /// A managed object seen as another class of the same table: from dynamic to typed or back. Nil where the class
-    /// is that of another table.
+    /// Returns a managed object as another class of the same table: dynamic as typed, or typed as dynamic. Returns nil
+    /// if the class belongs to another table.
     final func accessor(as type: ObjectBase.Type) -> ObjectBase? {
         guard let context = rowContext, context.pointee.kind == .managed else { return nil }
         requireValid()
@@ -75,7 +76,7 @@ extension ObjectBase {
         return other.makeAccessor(rowKey)
     }
 
-    /// A list of links, with elements whose properties are known by name only. Misuse where the property is not one.
+    /// Returns a list of links with dynamic objects as its elements. Any other property is a programmer error.
     public final func dynamicList(_ propertyName: String) -> List<DynamicObject> {
         if rowContext == nil { return unmanagedLinks(propertyName) { $0.isList } }
         let place = dynamicPlace(propertyName) { $0.isList }
@@ -84,7 +85,7 @@ extension ObjectBase {
         return list
     }
 
-    /// A set of links, with elements whose properties are known by name only. Misuse where the property is not one.
+    /// Returns a set of links with dynamic objects as its elements. Any other property is a programmer error.
     public final func dynamicMutableSet(_ propertyName: String) -> MutableSet<DynamicObject> {
         if rowContext == nil { return unmanagedLinks(propertyName) { $0.isSet } }
         let place = dynamicPlace(propertyName) { $0.isSet }
@@ -93,7 +94,7 @@ extension ObjectBase {
         return set
     }
 
-    /// A map of links, with values whose properties are known by name only. Misuse where the property is not one.
+    /// Returns a map of links with dynamic objects as its values. Any other property is a programmer error.
     public final func dynamicMap(_ propertyName: String) -> Map<String, DynamicObject?> {
         if rowContext == nil { return unmanagedLinks(propertyName) { $0.isMap } }
         let place = dynamicPlace(propertyName) { $0.isMap }
@@ -102,14 +103,14 @@ extension ObjectBase {
         return map
     }
 
-    /// The collection of an unmanaged object itself, seen as one of dynamic objects.
+    /// Returns the collection of an unmanaged object itself, typed as a collection of dynamic objects.
     private final func unmanagedLinks<C: AnyObject>(_ name: String, _ isRight: (ClassProperty) -> Bool) -> C {
         let property = linkCollection(name, isRight).property
-        // unsafe: both hold references to objects, and what is asked of the elements is asked by name.
+        // unsafe: both hold references to objects, and the elements are only accessed by property name.
         return unsafeBitCast(property.collection(in: self) as AnyObject, to: C.self)
     }
 
-    /// A collection of links that satisfies `isRight`, and its number.
+    /// Returns the property for a collection of links that satisfies `isRight`, and its number.
     private final func linkCollection(
         _ name: String, _ isRight: (ClassProperty) -> Bool
     ) -> (property: ClassProperty, number: Int) {
@@ -125,7 +126,7 @@ extension ObjectBase {
         return (schema.properties[number], number)
     }
 
-    /// The place of a collection of links that satisfies `isRight`.
+    /// Returns the location of a collection of links that satisfies `isRight`.
     final func dynamicPlace(_ name: String, _ isRight: (ClassProperty) -> Bool) -> ManagedPlace {
         let number = linkCollection(name, isRight).number
         guard rowContext != nil, !isTraced else {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The properties of dynamic objects: the schema of a table, and values straight between columns and `Any`.
+// The properties of dynamic objects: the schema of a table, and conversion of values directly between columns and
+// `Any`.
 
 internal import Foundation
 internal import RegnumEngine
 
 extension ClassSchema {
-    /// A table as dynamic objects show it: with the properties of the class `known`, else with its columns. `isSorted`:
-    /// by name, as in a `goldenText`, instead of as they were added to the file.
+    /// Returns the schema of a table for dynamic objects: the properties of the class `known` if given, otherwise the
+    /// table's columns. If `isSorted` is true, columns are sorted by name, as in a `goldenText`, instead of in the
+    /// order in which they were added to the file.
     static func dynamic(
         _ definition: TableDefinition, known: ClassSchema?, in session: Session, isSorted: Bool = false
     ) -> ClassSchema {
@@ -63,7 +65,7 @@ extension ClassSchema {
 }
 
 extension ColumnType {
-    /// What users know it as.
+    /// The corresponding type in the public API.
     var propertyType: PropertyType {
         switch self {
         case .bool: .bool
@@ -94,7 +96,7 @@ extension CollectionKind {
 }
 
 extension _PropertyShape {
-    /// The type of the values that dynamic objects show; nil where this version cannot show them.
+    /// The type of the values that dynamic objects return; nil if this version cannot represent them.
     var dynamicType: (any _Persistable.Type)? {
         func type<V: _Persistable & _PersistableInsideOptional & _RealmCollectionValueInsideOptional>(
             _ value: V.Type
@@ -142,9 +144,9 @@ extension _PropertyShape {
 
 // MARK: Plain values
 
-/// The types whose values dynamic objects read and store straight from and to columns.
+/// The types whose values dynamic objects read from and store to columns directly.
 enum PlainForm: UInt8 {
-    /// Another type: through its property.
+    /// Any other type, which goes through its property.
     case other
     case int, bool, float, double, string
 
@@ -163,15 +165,15 @@ enum PlainForm: UInt8 {
 }
 
 extension ObjectBase {
-    /// The value of a dynamic object's property whose form is not `other`.
+    /// Returns the value of a dynamic object's property whose form is not `other`.
     final func plainValue(_ form: PlainForm, _ place: Int) -> Any? {
         requireValid()
         return plainColumn(form, binding.columns[place])
     }
 
-    /// The value of a column in a form that is not `other`. The caller has checked the object.
+    /// Returns the value of a column whose form is not `other`. The caller has checked the object.
     final func plainColumn(_ form: PlainForm, _ number: Int) -> Any? {
-        // Of a read-only file of an older version.
+        // A read-only file of an older version may lack the column.
         if number < 0 { return nil }
         let column = rowColumns.unsafelyUnwrapped + number
         let row = Int(rowNumber)
@@ -186,8 +188,9 @@ extension ObjectBase {
         }
     }
 
-    /// Stores a value of the very type of a dynamic object's property, which is no primary key. False where it is of
-    /// another one: that goes through the property. The caller has checked that the object can be changed.
+    /// Stores a value whose type is exactly that of a dynamic object's property, which is not a primary key. Returns
+    /// false for a value of another type, which must be set through the property. The caller has checked that the
+    /// object can be changed.
     final func setPlain(_ value: Any, _ form: PlainForm, _ column: Int) -> Bool {
         let type = Swift.type(of: value)
         let new: Value
@@ -205,8 +208,8 @@ extension ObjectBase {
     }
 }
 
-/// The value in the box, which is known to be of that type, and small enough to lie in the box itself. A cast would
-/// find the type out once more, in 30 ns.
+/// Reads the value inside an existential whose type is known and small enough to be stored inline. A cast would
+/// determine the type again, which takes 30 ns.
 @inline(__always)
 private func contents<Contents>(_ box: Any, as type: Contents.Type) -> Contents {
     withUnsafePointer(to: box) { UnsafeRawPointer($0).load(as: Contents.self) }
@@ -215,13 +218,13 @@ private func contents<Contents>(_ box: Any, as type: Contents.Type) -> Contents 
 // MARK: Values
 
 extension ClassProperty {
-    /// The value of a dynamic object's property.
+    /// Returns the value of a dynamic object's property.
     func dynamicValue(of object: ObjectBase) -> Any? {
         object.requireValid()
         let binding = object.binding
         let column = binding.columns[offset]
         if isComputed { return dynamicBacklinks(of: object) }
-        // Of a read-only file of an older version.
+        // A read-only file of an older version may lack the column.
         if column < 0 { return nil }
         if isOwnedCollection { return dynamicCollection(of: object) }
         let value = engine { () throws(EngineError) in try binding.table.value(column, of: object.rowKey) }
@@ -235,7 +238,7 @@ extension ClassProperty {
         return open(type)
     }
 
-    /// Stores a value of type Any in a dynamic object. False where it does not fit.
+    /// Stores a value of type Any in a dynamic object. Returns false if the value does not fit.
     func setDynamic(_ value: Any, of object: ObjectBase) -> Bool {
         let binding = object.binding
         let column = binding.columns[offset]
@@ -272,7 +275,7 @@ extension ClassProperty {
         return true
     }
 
-    /// As `setDynamic` for a property that owns what it leads to.
+    /// As `setDynamic`, for a property that owns the objects it links to.
     private func setDynamicOwned(_ value: Any, of object: ObjectBase, _ column: Int) -> Bool {
         let core = object.core
         var new = OwnedElements(kind: shape.collectionKind)

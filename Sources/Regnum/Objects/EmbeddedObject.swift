@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// `EmbeddedObject`: objects that are a part of another one. The rules of ownership for those who link to objects; what
-// happens to rows that lose their owner is the engine's (`Table+Ownership.swift`).
+// `EmbeddedObject`: objects that are part of another object. This file has the ownership rules for storing links; the
+// engine deletes the rows of objects that lose their owner (`Table+Ownership.swift`).
 
 internal import RegnumEngine
 
-/// RealmSwift's name of the same class.
+/// RealmSwift's other name for `EmbeddedObject`.
 public typealias RealmSwiftEmbeddedObject = EmbeddedObject
 
-/// A class of objects that live within exactly one other object and go with it.
+/// The base class of objects that belong to exactly one other object and are deleted with it.
 ///
 /// ```swift
 /// class Address: EmbeddedObject {
@@ -21,15 +21,16 @@ public typealias RealmSwiftEmbeddedObject = EmbeddedObject
 /// }
 /// ```
 ///
-/// An embedded object becomes managed by being assigned to a property, or added to a collection, of a managed object.
-/// One that is managed stays where it is: linking to it from elsewhere is misuse. Replacing it, removing it from its
-/// collection and deleting its owner delete it, with what it embeds itself. It has no primary key.
+/// An embedded object becomes managed when it is assigned to a property, or added to a collection, of a managed object.
+/// Once managed it keeps its owner: storing a link to it elsewhere is a programmer error. An embedded object is
+/// deleted, with the objects embedded in it, when it is replaced or removed from its collection, or when its owner is
+/// deleted. It has no primary key.
 open class EmbeddedObject: ObjectBase {
-    /// An unmanaged object with the values its class declares.
+    /// Creates an unmanaged object with the default values of its class.
     public required init() {}
 
-    /// An unmanaged object from a dictionary, an array in the order of the properties, or another object.
-    /// What is not given keeps the value its class declares. Misuse for a value that does not fit.
+    /// Creates an unmanaged object from a dictionary, an array in the order of the properties, or another object.
+    /// Missing values keep the defaults of the class. A value that does not fit is a programmer error.
     public convenience init(value: Any) {
         self.init()
         ObjectFilling.fill(self, from: value)
@@ -38,21 +39,21 @@ open class EmbeddedObject: ObjectBase {
     public final override class func isEmbedded() -> Bool { true }
 }
 
-/// Where a link to an object is about to be stored.
+/// The destination of a link that is about to be stored.
 enum LinkPlace {
     case property
-    /// With the name of its kind in messages.
+    /// The associated value is the name of the collection's kind in messages.
     case collection(String)
 }
 
 extension RealmCore {
-    /// Misuse for an embedded object that is managed, and so has its owner already.
+    /// Reports a programmer error for an embedded object that is managed and therefore already has an owner.
     @inline(__always)
     func requireNoOwner(_ object: ObjectBase, _ place: LinkPlace) {
         if object.isOwned { refuseOwned(object, place) }
     }
 
-    /// Misuse: an embedded class where only others may be named.
+    /// Reports a programmer error: an embedded class was given where only other classes are allowed.
     func refuseEmbedded() -> Never {
         misuse(
             "Embedded objects cannot be created directly. Assign one to a property of an object, or give its "
@@ -73,14 +74,15 @@ extension RealmCore {
 }
 
 extension ObjectBase {
-    /// Misuse unless the object is of the class `wanted` itself, or a dynamic object of its table; nil stands for any.
+    /// Reports a programmer error unless the object's class is exactly `wanted`, or it is a dynamic object of that
+    /// class's table. If `wanted` is nil, any class is allowed.
     @inline(__always)
     final func requireClass(_ wanted: ObjectBase.Type?, for place: LinkPlace) {
         guard let wanted, Swift.type(of: self) != wanted else { return }
         if !stands(for: wanted) { refuseClass(ClassNames.name(of: wanted), place) }
     }
 
-    /// Misuse: an object of another class than the one of that name.
+    /// Reports a programmer error: the object's class is not the one with this name.
     @inline(never)
     final func refuseClass(_ wanted: String, _ place: LinkPlace) -> Never {
         switch place {
@@ -91,10 +93,10 @@ extension ObjectBase {
         }
     }
 
-    /// True for a managed embedded object, whatever class it is seen as.
+    /// True for a managed embedded object, whatever class its accessor has.
     final var isOwned: Bool { rowContext != nil && binding.table.definition.isEmbedded }
 
-    /// True where the link property of `owner` leads to this managed object. O(log n).
+    /// Returns whether the link property of `owner` links to this managed object. O(log n).
     func isLinked(from owner: ObjectBase, _ column: Int) -> Bool {
         requireValid()
         let target = owner.binding.table.definition.columns[column].target
@@ -105,10 +107,10 @@ extension ObjectBase {
 }
 
 extension ClassProperty {
-    /// True where the property owns the objects it leads to.
+    /// True if the property owns the objects it links to.
     var isOwning: Bool { !isComputed && shape.target?.isEmbedded() ?? false }
 
-    /// Where its links are stored.
+    /// The destination of the property's links.
     var linkPlace: LinkPlace {
         switch shape.collectionKind {
         case .none: .property
@@ -119,13 +121,13 @@ extension ClassProperty {
     }
 }
 
-/// The objects that a property owns, to be written to in place by `.modified`: of a link or list by number, of a map by
-/// key. None where the property owns nothing, or they are to be replaced.
+/// The objects owned by a property that `.modified` updates in place: by number for a link or list, by key for a map.
+/// Empty if the property owns nothing, or if its objects are to be replaced.
 struct OwnedTargets {
     private var keys: [ObjectKey] = []
     private var keysByName: [[UInt8]: ObjectKey] = [:]
 
-    /// None.
+    /// Creates an empty value.
     init() {}
 
     init(

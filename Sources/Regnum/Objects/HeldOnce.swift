@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instances that are handed out again and again by the one who holds them: to see that nobody else holds one, and to
-// hand it out without the atomic operation that another reference takes.
+// Detects that nothing else references an instance whose only holder hands it out repeatedly, and hands it out without
+// the atomic operation of a retain.
 //
-// Both go by the word of reference counts that follows an instance's type (Swift's stable ABI, RefCount.h): of an
-// instance with one strong reference and no other it is 3, on 64-bit systems bits 33 to 62 count the further strong
-// ones. What is read or written here nobody else can change meanwhile: it takes a reference to make one.
+// Both use the reference-count word that follows an instance's type pointer (Swift's stable ABI, RefCount.h): for an
+// instance with one strong reference and no other it is 3, and on 64-bit systems bits 33 to 62 count the additional
+// strong references. Nothing else can change the word read or written here in the meantime, because creating a
+// reference requires having one.
 
 extension Unmanaged {
-    /// True where only the caller holds the instance: weak and unowned references, which `isKnownUniquelyReferenced`
-    /// does not see, count too. Other threads that have held it are done with it: what they read came before they let
-    /// go of it.
+    /// True if the caller has the only reference to the instance. Weak and unowned references count too, although
+    /// `isKnownUniquelyReferenced` does not see them. Other threads that had a reference are done with the instance:
+    /// their reads happened before they released it.
     @inlinable @inline(__always)
     package var isHeldOnce: Bool {
         toOpaque().load(fromByteOffset: MemoryLayout<UInt>.size, as: UInt.self) == 3
     }
 
-    /// A second reference to an instance that `isHeldOnce`.
+    /// Returns a second reference to an instance for which `isHeldOnce` is true.
     @inlinable @inline(__always)
     package func secondReference() -> Instance {
         #if _pointerBitWidth(_64)

@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a new object's values go from its own memory into the columns of its row: one small step for each
-// property, without closures, key paths or existentials. Links and collections follow in `RealmCore+Add.swift`.
+// How a new object's values are stored from its memory into the columns of its row: one small step per property,
+// without closures, key paths or existentials. `RealmCore+Add.swift` then stores links and collections.
 
 internal import Foundation
 internal import RegnumEngine
 
-/// One property of a plan.
+/// The step for one property.
 struct InsertStep {
-    /// What `offset` holds: `code` for a bare value; `optional` where it is a Swift Optional of it.
+    /// The type of the value at `offset`: the value itself, or an Optional of it if `isOptional` is true.
     var code: StorageCode
     var isOptional: Bool
-    /// Of the value in the object.
+    /// Byte offset of the value in the object.
     var offset: Int32
     var column: Int32
-    /// In `ClassSchema.properties`.
+    /// Index in `ClassSchema.properties`.
     var property: Int32
-    /// The class that a link leads to.
+    /// The class that a link points to.
     var target: ObjectBase.Type?
 }
 
 final class InsertPlan {
-    /// Values.
+    /// Plain values.
     let steps: UnsafeMutableBufferPointer<InsertStep>
     let links: [InsertStep]
     let collections: [InsertStep]
-    /// Values of any type, which may hold links, and embedded objects that stand for custom types.
+    /// Values of any type, which may hold links, and embedded objects that represent custom types.
     let mixed: [InsertStep]
-    /// `links`, `collections` and `mixed`: what may lead to objects that have no row yet, in the order in which it is
-    /// stored.
+    /// `links`, `collections` and `mixed`, which may lead to objects that have no row yet, in the order in which they
+    /// are stored.
     let deferred: [InsertStep]
-    /// Enums, custom types and boxes, whose values are those of the program's own code: it may do anything, so it is asked
-    /// before there is a row.
+    /// Enums, custom types and boxes. Their values come from the program's own code, which may do anything, so they are
+    /// read before the row exists.
     let generic: [InsertStep]
     let primaryKey: InsertStep?
-    /// Place of the property that numbers new objects, and its column.
+    /// The auto-incremented property's index and column.
     let autoIncrement: (property: Int, column: Int)?
     private let schema: ClassSchema
 
@@ -72,7 +72,7 @@ final class InsertPlan {
 
     deinit { steps.deallocate() }
 
-    /// Stores the values of an unmanaged object into a new row.
+    /// Stores the values of an unmanaged object in a new row.
     func store(_ object: ObjectBase, at location: RowLocation, in table: Table) {
         let memory = Unmanaged.passUnretained(object).toOpaque()
         let columns = location.group.columns
@@ -126,7 +126,7 @@ final class InsertPlan {
     ) {
         let row = location.row
         func put<T: _PersistableInsideOptional>(_ type: T.Type) {
-            // A new row is null everywhere.
+            // All values of a new row are null.
             guard let value = field.assumingMemoryBound(to: T?.self).pointee else { return }
             T._storeOptional(value, column, row, object)
         }
@@ -154,7 +154,7 @@ final class InsertPlan {
         }
     }
 
-    /// `utf8` of a native string gives its bytes without a copy.
+    /// `withUTF8` gives access to the bytes of a native string without a copy.
     @inline(__always)
     private func putString(
         _ text: UnsafeMutablePointer<String>, _ column: Int, _ location: RowLocation, _ table: Table
@@ -170,12 +170,12 @@ final class InsertPlan {
         data.withUnsafeBytes { table.setBytes($0, column, at: location) }
     }
 
-    /// What the properties' types make of the values of `generic`.
+    /// Returns the values of the `generic` properties, converted by their types.
     func genericValues(_ object: ObjectBase) -> [Value] {
         generic.map { schema.properties[Int($0.property)].raw(object).value }
     }
 
-    /// Stores what `genericValues` has given.
+    /// Stores the values returned by `genericValues`.
     func store(_ values: [Value], at location: RowLocation, in table: Table) {
         for (step, value) in zip(generic, values) { put(value, Int(step.column), location, table) }
     }
@@ -187,11 +187,11 @@ final class InsertPlan {
         column.pointee.markPresent(row)
         switch value {
         case .null, .link, .typedLink, .list, .dictionary:
-            // No enum, no box and no custom value is stored so here.
+            // No enum, box or custom value is stored in this form.
             break
         case .date(let time):
             column.pointee.putInteger(time.seconds, row)
-            // Writable date columns have nanoseconds always.
+            // Writable date columns always have nanoseconds.
             column.pointee.aux.unsafelyUnwrapped
                 .storeBytes(of: time.nanoseconds, toByteOffset: row &<< 2, as: Int32.self)
         case .uuid(let low, let high):
@@ -221,13 +221,13 @@ final class InsertPlan {
 }
 
 extension ColumnView {
-    /// Into a writable integer-like column.
+    /// Stores a value in a writable column of integers.
     @inline(__always)
     func putInteger(_ value: Int64, _ row: Int) {
         data.storeBytes(of: value, toByteOffset: row &<< 3, as: Int64.self)
     }
 
-    /// Tells that the row is not null, where the column has nulls.
+    /// Marks the row as not null, if the column is nullable.
     @inline(__always)
     func markPresent(_ row: Int) {
         guard let validity else { return }

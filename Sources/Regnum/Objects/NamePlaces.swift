@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the columns of a dynamic object's plain properties are, by the bits of their names. A name of up to 15 bytes
-// lies in the two words of a String itself, also where it is a literal in a program's code: the words are compared, and
-// no text is hashed for each access. Names that are not found so are looked up as texts.
+// The columns of a dynamic object's plain properties, found by the bits of their names. A name of up to 15 bytes is
+// stored inline in the two words of a String, including a literal in the program's code: comparing the words avoids
+// hashing the text on each access. Names that are not found this way are looked up as text.
 
-/// Of one class in one Realm. Immutable but for `deallocate`; any thread.
+/// The names of one class in one Realm. Immutable except for `deallocate`; any thread.
 @usableFromInline
 package struct NamePlaces {
     struct Entry {
         var low: UInt64 = 0
         var high: UInt64 = 0
-        /// Number of the column; -1 where the file has none.
+        /// The column number; -1 if the file has no such column.
         var column: Int32 = -1
         var form = PlainForm.other
         var isPrimaryKey = false
@@ -18,10 +18,10 @@ package struct NamePlaces {
 
     private let entries: UnsafeMutablePointer<Entry>
     private let mask: Int
-    /// Most bytes of a String without memory of its own.
+    /// The largest byte count of a String that is stored inline.
     private static let longestName = 15
 
-    /// `columns`: of each property its column, or -1.
+    /// `columns`: the column number of each property, or -1.
     init(_ schema: ClassSchema, columns: [Int]) {
         var capacity = 4
         while capacity < 2 * schema.properties.count { capacity *= 2 }
@@ -30,11 +30,11 @@ package struct NamePlaces {
         entries.initialize(repeating: Entry(), count: capacity)
         guard MemoryLayout<String>.size == MemoryLayout<(UInt64, UInt64)>.size else { return }
         for (place, property) in schema.properties.enumerated() {
-            // Of properties with the same name the text leads to the first.
+            // If several properties have the same name, a lookup by text finds the first.
             guard schema.plainForms[place] != .other, schema.place(named: property.name) == place,
                 property.name.utf8.count <= Self.longestName
             else { continue }
-            // Anew: the name may have come in another form.
+            // Copied, because the name may be stored in another representation.
             let (low, high) = Self.words(String(decoding: Array(property.name.utf8), as: UTF8.self))
             var at = start(low, high)
             while entries[at].isTaken { at = (at + 1) & mask }
@@ -46,7 +46,7 @@ package struct NamePlaces {
 
     func deallocate() { entries.deallocate() }
 
-    /// Equal words are equal texts; equal texts may have other words.
+    /// Equal words mean equal texts; equal texts may have different words.
     @inline(__always)
     private static func words(_ name: String) -> (UInt64, UInt64) {
         unsafeBitCast(name, to: (UInt64, UInt64).self)
@@ -58,7 +58,7 @@ package struct NamePlaces {
         return Int(truncatingIfNeeded: mixed &>> 40) & mask
     }
 
-    /// The plain property of that name; nil where there is none, or where only the text can tell.
+    /// Returns the plain property of that name; nil if there is none, or if only a lookup by text can find it.
     @inline(__always)
     func find(_ name: String) -> UnsafePointer<Entry>? {
         let (low, high) = Self.words(name)

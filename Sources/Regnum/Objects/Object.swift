@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// `Object`: the class that users' models derive from. Access to properties by name is in `KeyValueCoding.swift`.
+// `Object`: the base class of users' models. Access to properties by name is in `KeyValueCoding.swift`.
 
 internal import RegnumEngine
 
-/// RealmSwift's name of the same class.
+/// RealmSwift's other name for `Object`.
 public typealias RealmSwiftObject = Object
 
-/// A class of objects that a Realm stores.
+/// The base class of objects that a Realm stores.
 ///
 /// ```swift
 /// class Dog: Object {
@@ -16,15 +16,15 @@ public typealias RealmSwiftObject = Object
 /// }
 /// ```
 ///
-/// An object made by its initialiser is unmanaged: it lives in memory, on any thread. `Realm.add` makes it
-/// managed: then its properties are read from the file and may only be changed in a write transaction, on its
+/// An object created by its initialiser is unmanaged: it lives in memory and can be used on any thread. `Realm.add`
+/// makes it managed: its properties are then read from the file, and can be changed only in a write transaction on its
 /// Realm's thread.
 open class Object: ObjectBase {
-    /// An unmanaged object with the values its class declares.
+    /// Creates an unmanaged object with the default values of its class.
     public required init() {}
 
-    /// An unmanaged object from a dictionary, an array in the order of the properties, or another object.
-    /// What is not given keeps the value its class declares. Misuse for a value that does not fit.
+    /// Creates an unmanaged object from a dictionary, an array in the order of the properties, or another object.
+    /// Missing values keep the defaults of the class. A value that does not fit is a programmer error.
     public convenience init(value: Any) {
         self.init()
         ObjectFilling.fill(self, from: value)
@@ -32,7 +32,7 @@ open class Object: ObjectBase {
 }
 
 extension ObjectBase: ThreadConfined {
-    /// The Realm of a managed object; nil where it is unmanaged.
+    /// The Realm of a managed object; nil if the object is unmanaged.
     public final var realm: Realm? {
         guard let context = rowContext, context.pointee.kind != .traced else { return nil }
         return Realm(core: core)

@@ -1,64 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
-// The base of all model classes: where an object's row lies while it is managed, and the slow paths of its
-// properties. The fast paths are in `Persisted.swift`.
+// The base of all model classes: the location of a managed object's row, and the slow paths of its properties. The fast
+// paths are in `Persisted.swift`.
 //
-// An object is unmanaged (`rowContext == nil`), managed, or traced (its reads are recorded,
-// `KeyPathNames.swift`). All fields are `@exclusivity(unchecked)`, so that reading one is one load; accessors
-// are confined to one thread.
+// An object is unmanaged (`rowContext == nil`), managed, or traced (its reads are recorded, see `KeyPathNames.swift`).
+// All fields are `@exclusivity(unchecked)`, so that reading one is a single load; accessors are confined to one thread.
 
 public import RegnumEngine
 
 open class ObjectBase {
-    /// The class in its Realm; nil where the object is unmanaged.
+    /// The class in its Realm; nil if the object is unmanaged.
     @exclusivity(unchecked) @usableFromInline final var rowContext: UnsafeMutablePointer<ClassContext>?
-    /// Columns of the group that holds the row. Good while `rowEpoch` is the session's.
+    /// The columns of the row group that holds the row. Valid while `rowEpoch` equals the session's epoch.
     @exclusivity(unchecked) @usableFromInline final var rowColumns: UnsafeMutablePointer<ColumnView>?
     @exclusivity(unchecked) @usableFromInline final var rowEpoch = Int.min
     @exclusivity(unchecked) @usableFromInline final var rowNumber: Int32 = 0
-    /// How many roll-backs of the Realm were before this accessor.
+    /// The number of rollbacks of the Realm before this accessor was created.
     @exclusivity(unchecked) final var rowRollbacks: Int32 = 0
     @exclusivity(unchecked) @usableFromInline final var rowKey = ObjectKey(rawValue: 0)
-    /// Managed: the `RealmCore`, kept alive by `RealmCore.countAccessor`. Traced: the `_KeyPathRecorder`, retained.
+    /// For a managed object the `RealmCore`, kept alive by `RealmCore.countAccessor`; for a traced object the
+    /// `_KeyPathRecorder`, retained.
     @exclusivity(unchecked) final var rowHolder: Unmanaged<AnyObject>?
 
-    /// An unmanaged object with the values its class declares.
+    /// Creates an unmanaged object with the default values of its class.
     public required init() {}
 
     deinit {
         guard let rowHolder, let context = rowContext else {
             return DeepRelease.empty(Unmanaged.passUnretained(self).toOpaque(), of: Swift.type(of: self))
         }
-        // A traced one. Not by its kind: that changes on the Realm's thread, and this may be another one.
+        // A traced object. Do not test its kind: that changes on the Realm's thread, and this may be another thread.
         if context.pointee.binding == nil { return rowHolder.release() }
         rowHolder._withUnsafeGuaranteedRef { unsafeDowncast($0, to: RealmCore.self).dropAccessor() }
     }
 
-    // MARK: What a class tells about itself
+    // MARK: Class-level declarations
 
-    /// The name of the primary key's property; nil where `@Persisted(primaryKey:)` tells, or there is none.
+    /// Returns the name of the primary key property; nil if `@Persisted(primaryKey:)` declares it, or if there is none.
     open class func primaryKey() -> String? { nil }
-    /// Names of properties to be indexed besides those that say so themselves.
+    /// Returns the names of properties to index, in addition to those that declare it themselves.
     open class func indexedProperties() -> [String] { [] }
-    /// Names of properties that are not stored.
+    /// Returns the names of properties that are not stored.
     open class func ignoredProperties() -> [String] { [] }
-    /// Names in the file by names in Swift, where they differ.
+    /// Returns the names in the file by names in Swift, for properties whose names differ.
     open class func propertiesMapping() -> [String: String] { [:] }
-    /// Names in the file by names in Swift, where they differ.
+    /// Returns the names in the file by names in Swift, for properties whose names differ.
     open class func _realmColumnNames() -> [String: String]? { nil }
-    /// The name of the class in the file, where it is not the name in Swift.
+    /// Returns the name of the class in the file, if it differs from the name in Swift.
     open class func _realmObjectName() -> String? { nil }
-    /// True for a class that no Realm stores by default, as a base class of models.
+    /// Returns true for a class that no Realm stores by default, such as a base class of models.
     open class func _realmIgnoreClass() -> Bool { false }
-    /// False for a class that belongs only to Realms that list it.
+    /// Returns false for a class that belongs only to Realms that list it explicitly.
     open class func shouldIncludeInDefaultSchema() -> Bool { true }
 
-    /// True for classes of objects that live within others.
+    /// Returns true for classes of objects that are part of other objects.
     open class func isEmbedded() -> Bool { false }
 
-    /// The name of the class in the file.
+    /// Returns the name of the class in the file.
     public final class func className() -> String { ClassNames.name(of: self) }
 
-    /// The schema of the class; nil for the library's own base classes.
+    /// Returns the schema of the class; nil for the library's own base classes.
     public final class func sharedSchema() -> ObjectSchema? {
         isBase ? nil : ObjectSchema(ClassSchema.of(self))
     }
@@ -69,37 +69,39 @@ open class ObjectBase {
             || self == DynamicObject.self
     }
 
-    /// The stored properties, in the order of declaration.
+    /// Returns the stored properties, in the order of declaration.
     public final class func _getProperties() -> [Property] { sharedSchema()?.properties ?? [] }
 
     // MARK: State
 
-    /// True where the object was deleted, its creation rolled back, or its Realm invalidated. Unmanaged:
-    /// false. May be asked on any thread: on another one than the Realm's, deletions are not known.
+    /// True if the object was deleted, its creation was rolled back, or its Realm was invalidated. Always false for an
+    /// unmanaged object. Can be read on any thread, but off the Realm's thread it does not detect deletions.
     public final var isInvalidated: Bool {
         guard let context = rowContext, context.pointee.kind != .traced else { return false }
         if context.pointee.kind == .retired { return true }
         return core.isRightfulCaller && !resolve()
     }
 
-    /// The stored properties.
+    /// The schema of the object's class.
     public final var objectSchema: ObjectSchema { ObjectSchema(classSchema) }
 
-    /// The object and its values, links to depth 5. The order is the schema's. May be overridden.
+    /// A description of the object and its values, with links followed to depth 5, in the order of the schema. Can be
+    /// overridden.
     open var description: String { ObjectDescription.text(of: self) }
 
-    /// As `description`. May be overridden.
+    /// The same as `description`. Can be overridden.
     open var debugDescription: String { description }
 
-    /// What `==` asks: managed objects of a class with a primary key, and frozen ones, are equal to those of the same row
-    /// of the same Realm, others to themselves. A class may override it, together with `hash`.
+    /// Returns whether two objects are equal; `==` calls it. Managed objects of a class with a primary key, and frozen
+    /// objects, are equal to objects of the same row of the same Realm; other objects are equal only to themselves. A
+    /// class can override it, together with `hash`.
     open func isEqual(_ object: Any?) -> Bool {
         guard let object = object as? ObjectBase else { return false }
         if self === object { return true }
         return isEqualByRow && ObjectBase.areSameRow(self, object)
     }
 
-    /// Equal for objects that are equal by `isEqual(_:)`.
+    /// A hash that is equal for objects that are equal by `isEqual(_:)`.
     open var hash: Int {
         var hasher = Hasher()
         if isEqualByRow { hasher.combine(rowKey) } else { hasher.combine(ObjectIdentifier(self)) }
@@ -111,7 +113,7 @@ open class ObjectBase {
         return core.isFrozen || binding.schema.primaryKey != nil
     }
 
-    /// True where both are the same object of the same Realm, or the very same unmanaged instance.
+    /// Returns whether both are the same object of the same Realm, or the same unmanaged instance.
     public final func isSameObject(as object: ObjectBase?) -> Bool {
         guard let object else { return false }
         return object === self || ObjectBase.areSameRow(self, object)
@@ -119,7 +121,7 @@ open class ObjectBase {
 }
 
 extension ObjectBase: Hashable, CustomStringConvertible, CustomDebugStringConvertible {
-    /// As `isEqual(_:)`.
+    /// Returns the result of `isEqual(_:)`.
     public static func == (left: ObjectBase, right: ObjectBase) -> Bool { left === right || left.isEqual(right) }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
@@ -128,10 +130,10 @@ extension ObjectBase: Hashable, CustomStringConvertible, CustomDebugStringConver
         guard left.rowKey == right.rowKey, let context = left.rowContext, let other = right.rowContext,
             context.pointee.kind == .managed, other.pointee.kind == .managed
         else { return false }
-        // A dynamic object has another context than one of the class.
+        // A dynamic object has a different context than an object of the class.
         guard context == other || left.core === right.core && left.binding.tableKey == right.binding.tableKey
         else { return false }
-        // The key of an object that is gone may be that of another one by now.
+        // The key of a deleted object may have been reused.
         return !left.isInvalidated && !right.isInvalidated
     }
 }
@@ -139,18 +141,18 @@ extension ObjectBase: Hashable, CustomStringConvertible, CustomDebugStringConver
 // MARK: Managed objects
 
 extension ObjectBase {
-    /// Of a managed or retired object.
+    /// The core of a managed or retired object.
     final var core: RealmCore {
         unsafeDowncast(rowHolder.unsafelyUnwrapped.takeUnretainedValue(), to: RealmCore.self)
     }
 
-    /// Of a managed or retired object.
+    /// The binding of a managed or retired object.
     final var binding: ClassBinding {
         Unmanaged<ClassBinding>.fromOpaque(rowContext.unsafelyUnwrapped.pointee.binding.unsafelyUnwrapped)
             .takeUnretainedValue()
     }
 
-    /// What is known of the object's class; of a dynamic object that of its table.
+    /// The schema of the object's class; for a dynamic object, the schema of its table.
     final var classSchema: ClassSchema {
         guard let context = rowContext, context.pointee.binding != nil else {
             return ClassSchema.of(Swift.type(of: self))
@@ -158,13 +160,13 @@ extension ObjectBase {
         return binding.schema
     }
 
-    /// True where the Realm of the managed object is confined to this thread.
+    /// True if the Realm of the managed object is confined to this thread.
     @inlinable @inline(__always)
     final var isOfThisThread: Bool {
         rowContext.unsafelyUnwrapped.pointee.session.pointee.owner == currentThreadWord()
     }
 
-    /// True where one of the collections at these offsets was made.
+    /// Returns whether any of the collections at these offsets has been created.
     @inline(__always)
     final func hasMadeCollections(at offsets: UnsafeBufferPointer<Int>) -> Bool {
         if offsets.isEmpty { return false }
@@ -175,7 +177,8 @@ extension ObjectBase {
 
     final var isTraced: Bool { rowContext?.pointee.kind == .traced }
 
-    /// Looks the row up where it may have moved. False where it is gone. The caller has checked the thread.
+    /// Looks the row up if it may have moved. Returns false if the object does not exist. The caller has checked the
+    /// thread.
     final func resolve() -> Bool {
         let session = rowContext.unsafelyUnwrapped.pointee.session
         if rowEpoch == session.pointee.epoch { return true }
@@ -187,7 +190,8 @@ extension ObjectBase {
         return true
     }
 
-    /// True where both objects are managed by one Realm; then misuse unless this one can be used on this thread.
+    /// Returns whether both objects are managed by the same Realm. If so, reports a programmer error unless this object
+    /// can be used on this thread.
     @inline(__always)
     final func isOfRealm(of other: ObjectBase) -> Bool {
         guard let context = rowContext, context.pointee.kind == .managed, let others = other.rowContext,
@@ -197,9 +201,9 @@ extension ObjectBase {
         return true
     }
 
-    /// Misuse unless the object can be used on this thread. Managed objects only.
+    /// Reports a programmer error unless the object can be used on this thread. Managed objects only.
     final func requireValid() {
-        // Not through `core`: see `RealmCore.countAccessor`.
+        // Does not use `core`; see `RealmCore.countAccessor`.
         let context = rowContext.unsafelyUnwrapped
         if context.pointee.kind == .managed {
             let session = context.pointee.session
@@ -210,8 +214,7 @@ extension ObjectBase {
     }
 }
 
-/// What a getter or setter does where its fast path does not hold: checks, and looks the row up. False where
-/// the object is traced.
+/// The slow path of getters and setters: checks the object and looks its row up. Returns false if the object is traced.
 @usableFromInline @inline(never)
 func prepareAccess(_ object: ObjectBase) -> Bool {
     if object.isTraced { return false }
@@ -248,7 +251,7 @@ func slowSet<Value: _Persistable>(_ object: ObjectBase, _ offset: Int, _ value: 
     Value._assign(value, object, column)
 }
 
-/// Misuse unless the object's Realm is in a write.
+/// Reports a programmer error unless the object's Realm is in a write transaction.
 @inline(__always)
 func requireModifiable(_ object: ObjectBase) {
     if object.rowContext.unsafelyUnwrapped.pointee.session.pointee.isWriting { return }
@@ -262,7 +265,7 @@ private func refuseModification(_ object: ObjectBase) {
     )
 }
 
-/// The value in the object's own memory.
+/// Returns the value in the object's own memory.
 func unmanagedGet<Value: _Persistable>(_ object: ObjectBase, _ offset: Int) -> Value {
     Value._filled(&storedPointer(object, offset, Value.self).pointee)
 }
@@ -271,7 +274,7 @@ func unmanagedSet<Value: _Persistable>(_ object: ObjectBase, _ offset: Int, _ va
     Value._replace(&storedPointer(object, offset, Value.self).pointee, value)
 }
 
-/// What the wrapper at `offset` holds: the first field of `Persisted`.
+/// Returns a pointer to the storage of the wrapper at `offset`, which is the first field of `Persisted`.
 @inlinable @inline(__always)
 func storedPointer<Value: _Persistable>(
     _ object: ObjectBase, _ offset: Int, _ type: Value.Type
@@ -279,7 +282,7 @@ func storedPointer<Value: _Persistable>(
     (Unmanaged.passUnretained(object).toOpaque() + offset).assumingMemoryBound(to: Value._Stored.self)
 }
 
-/// Get and set by offset, for those who know the property from the schema.
+/// Get and set by byte offset, for callers that know the property from the schema.
 func persistedGet<Value: _Persistable>(_ object: ObjectBase, _ offset: Int) -> Value {
     object.rowContext == nil ? unmanagedGet(object, offset) : slowGet(object, offset)
 }
@@ -292,7 +295,7 @@ func persistedSet<Value: _Persistable>(_ object: ObjectBase, _ offset: Int, _ va
     }
 }
 
-/// A value in a message: without the word Optional.
+/// Returns the text of a value for a message, without `Optional(…)`.
 func describe(_ value: Any) -> String {
     guard let value = unwrapped(value) else { return "(null)" }
     return "\(value)"

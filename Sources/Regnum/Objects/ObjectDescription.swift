@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects and collections as text, in RealmSwift's form:
+// Textual descriptions of objects and collections, in RealmSwift's form:
 //
 //     Dog {
 //         name = Rex;
@@ -17,7 +17,8 @@ enum ObjectDescription {
     static func text<Element>(of collection: _StoredCollection<Element>) -> String { text(collection, depth) }
     static func text<Key, Value>(of map: Map<Key, Value>) -> String { text(map, depth) }
 
-    /// As the collections of an object; the class is named as in the file, also where the elements are dynamic.
+    /// Returns the description of a collection in the form used for an object's collections. The class is named as in
+    /// the file, even if the elements are dynamic.
     static func text<Elements: _ResultsCollection>(of elements: Elements) -> String {
         let kind = "\(Elements.self)".prefix { $0 != "<" }
         guard let state = elements._handle.state else {
@@ -48,7 +49,7 @@ enum ObjectDescription {
         return start + lines(count, depth) { collection.shownElement(at: $0) }
     }
 
-    /// The elements of a collection, each behind its position, and its end.
+    /// Returns the elements of a collection, each preceded by its position, and the closing parenthesis.
     private static func lines(_ count: Int, _ depth: Int, _ element: (Int) -> Any?) -> String {
         let lines = (0..<min(count, elementCount)).map { "\t[\($0)] \(inner(element($0), depth))" }
         return lines.joined(separator: ",\n") + skipped(count) + "\n)"
@@ -63,7 +64,7 @@ enum ObjectDescription {
         return start + lines.joined(separator: ",\n") + skipped(entries.count) + "\n)"
     }
 
-    /// The name of the type of elements; here without a sign for those that may be null.
+    /// Returns the name of the element type, without a mark for optional types.
     private static func typeName<Element: _HasPersistedType>(_ type: Element.Type) -> String {
         Element._shape.target.map { ClassNames.name(of: $0) } ?? Element._shape.type.text
     }
@@ -76,7 +77,7 @@ enum ObjectDescription {
         count > elementCount ? "\n\t... \(count - elementCount) objects skipped." : ""
     }
 
-    /// A value within another: its lines one tab further in.
+    /// Returns the text of a nested value, with its lines indented by one more tab.
     private static func inner(_ value: Any?, _ depth: Int) -> String {
         plain(value, depth).replacingOccurrences(of: "\n", with: "\n\t")
     }
@@ -94,7 +95,7 @@ enum ObjectDescription {
         }
     }
 
-    /// A whole number without its fraction, as Apple's `NSNumber` writes it.
+    /// Returns a whole number without its fraction, as Apple's `NSNumber` does.
     private static func whole(_ number: Double) -> String? {
         if number == 0, number.sign == .minus { return "-0" }
         return abs(number) < 1e16 ? Int(exactly: number).map { "\($0)" } : nil

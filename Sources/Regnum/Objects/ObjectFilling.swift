@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives an object values of type Any: from a dictionary, an array, or another object. With RealmSwift's words
-// for what does not fit.
+// Sets an object's properties from a value of type Any: a dictionary, an array, or another object. Invalid values are
+// reported with RealmSwift's messages.
 
 internal import Foundation
 
 enum ObjectFilling {
-    /// The properties that `value` gives, with their values. Misuse where it is neither a dictionary, an
-    /// array nor an object.
+    /// Returns the properties that `value` provides, with their values. Anything but a dictionary, an array or an
+    /// object is a programmer error.
     static func entries(_ value: Any, of schema: ClassSchema) -> [(property: ClassProperty, value: Any)] {
         guard let value = unwrapped(value) else { refuse(value, schema) }
         if let object = objectBase(value) {
@@ -15,7 +15,7 @@ enum ObjectFilling {
             return schema.properties.compactMap { property in
                 if property.isComputed { return nil }
                 guard let other = source.property(named: property.name) else {
-                    // Dynamic objects show what is in a file: of an older version there may be less.
+                    // Dynamic objects have the properties in the file, and a file of an older version may have fewer.
                     if object is DynamicObject { return nil }
                     misuse(
                         "Invalid value '\(object)' to initialize object of type '\(schema.name)': missing key "
@@ -45,10 +45,10 @@ enum ObjectFilling {
                 + "in the order of the properties, or an object.")
     }
 
-    /// An object that is made, and what its values are to be.
+    /// A newly created object and the value to fill it from.
     private typealias Unfilled = (object: ObjectBase, value: Any)
 
-    /// Sets what `value` gives. Values may lie in one another as deep as memory allows.
+    /// Sets the properties that `value` provides. Values can be nested as deeply as memory allows.
     static func fill(_ object: ObjectBase, from value: Any) {
         var waiting: [Unfilled] = [(object, value)]
         while let next = waiting.popLast() {
@@ -58,11 +58,11 @@ enum ObjectFilling {
         }
     }
 
-    /// As `fill`; objects that it links to are made, and left to be filled.
+    /// As `fill(_:from:)`; objects that the values link to are created and appended to `linked` to be filled later.
     private static func fill(_ object: ObjectBase, from value: Any, _ linked: inout [Unfilled]) {
         let isCopy = unwrapped(value).flatMap { objectBase($0) } != nil
         for (property, value) in entries(value, of: object.classSchema) {
-            // What a type has no form for is in files only.
+            // Only a file can hold values that the type cannot represent.
             if isCopy, property.isPartial, property.isOwnedCollection,
                 let collection = unwrapped(value) as? any AnyOwnedCollection
             {
@@ -75,7 +75,7 @@ enum ObjectFilling {
         }
     }
 
-    /// The value with new objects in the place of the dictionaries and arrays that stand for objects.
+    /// Returns the value with the dictionaries and arrays that represent objects replaced by new objects.
     private static func unfilled(_ value: Any, _ property: ClassProperty, _ linked: inout [Unfilled]) -> Any {
         guard let target = property.shape.target, !property.shape.isCustom, property.storage != .column,
             let present = unwrapped(value)
@@ -104,14 +104,14 @@ enum ObjectFilling {
         if property.set(object, value) { return }
         if unwrapped(value) == nil, property.clear(object) { return }
         if object.rowContext == nil, property.shape.isOptional, property.unknownRaw(value, isKnown: false) != nil {
-            // A file could have it, and it would be read as nil.
+            // A file could hold the value, and it would be read as nil.
             _ = property.set(object, NSNull())
             return
         }
         refuse(value, property, object.classSchema)
     }
 
-    /// A value that does not fit a property.
+    /// Reports a value that does not fit a property as a programmer error.
     @inline(never)
     static func refuse(_ value: Any, _ property: ClassProperty, _ schema: ClassSchema) -> Never {
         let type = (property.targetName ?? property.typeName) + (property.shape.isOptional ? "?" : "")

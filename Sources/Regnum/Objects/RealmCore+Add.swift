@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes unmanaged objects managed, with all that they link to. The same instance becomes the accessor of its
-// row, and its collections stay the same instances.
+// Makes unmanaged objects managed, with all objects they link to. The same instance becomes the accessor of its row,
+// and its collections stay the same instances.
 //
-// A row is made first, with the values that need nothing else; then what the object links to is added, property by
-// property, and each time all of that before the next property. Objects that wait for this are on a list instead of
-// on the stack, because chains of objects may be as long as memory allows.
+// First the row is created, with the values that depend on nothing else. Then the objects it links to are added,
+// property by property; everything reachable from one property is added before the next property. Objects that wait for
+// this are kept in a list instead of on the stack, because chains of objects may be as long as memory allows.
 
 internal import RegnumEngine
 
 extension RealmCore {
-    /// Adds an object. Misuse outside a write, for a primary key that exists with `.error`, for an object of
-    /// another Realm, and for `.modified` or `.all` on a class without a primary key.
+    /// Adds an object. Programmer errors: calling it outside a write transaction, an existing primary key with
+    /// `.error`, an object of another Realm, and `.modified` or `.all` for a class without a primary key.
     package func add(_ object: ObjectBase, update: Realm.UpdatePolicy) {
         requireWrite()
         if object.rowContext != nil { return addManaged(object) }
@@ -21,7 +21,7 @@ extension RealmCore {
         add(object, binding, to: nil, update)
     }
 
-    /// Stores an unmanaged object with all that it links to, in a row that is there or in a new one.
+    /// Stores an unmanaged object and all objects it links to, in the row of an existing object or in a new row.
     func add(_ object: ObjectBase, _ binding: ClassBinding, to existing: ObjectKey?, _ update: Realm.UpdatePolicy) {
         var addition = Addition(core: self, update: update)
         if let existing {
@@ -32,7 +32,7 @@ extension RealmCore {
         addition.run()
     }
 
-    /// Of this Realm: nothing to do.
+    /// Checks an object that is already managed. Nothing is stored if it belongs to this Realm.
     func addManaged(_ object: ObjectBase) {
         if object.isInvalidated {
             misuse("Adding a deleted or invalidated object to a Realm is not permitted")
@@ -42,7 +42,7 @@ extension RealmCore {
         }
     }
 
-    /// The value of a property that is no link; objects in a mixed value are added.
+    /// Returns the value to store for a property that is not a link; objects in a mixed value are added.
     func storedValue(_ raw: _RawValue, _ update: Realm.UpdatePolicy) -> Value {
         guard let mixed = raw.mixed else { return raw.value }
         var addition = Addition(core: self, update: update)
@@ -53,13 +53,13 @@ extension RealmCore {
         }
     }
 
-    /// True in a migration that gives the class its primary key: objects may share one until it ends.
+    /// Returns true in a migration that gives the class its primary key: until it ends, objects may have equal keys.
     @inline(never)
     func hasUnprovedKeys(_ binding: ClassBinding) -> Bool {
         (configurationBox as? RealmSettings)?.work?.hasUnprovedKeys(binding.tableKey) ?? false
     }
 
-    /// Stores a value; with `.modified` only where it differs.
+    /// Stores a value. Unless `update` is `.all`, it is stored only if it differs.
     func replace(
         _ new: Value, _ binding: ClassBinding, _ column: Int, _ key: ObjectKey, _ update: Realm.UpdatePolicy
     ) {
@@ -70,31 +70,31 @@ extension RealmCore {
     }
 }
 
-/// An object that another one is to link to.
+/// An object that another object is to link to.
 private struct AddedTarget {
     let object: ObjectBase
     let place: LinkPlace
-    /// The class that it must be of; nil for any.
+    /// The required class; nil if any class is allowed.
     var wanted: ObjectBase.Type?
-    /// The embedded object that is there already, which its values are written to.
+    /// The existing embedded object to write the values to.
     var existing: ObjectKey?
 }
 
-/// One call of `add`.
+/// The state of one call of `add`.
 private struct Addition {
     let core: RealmCore
     let update: Realm.UpdatePolicy
-    /// Objects with rows, of which properties are still to be stored; the last one is in work.
+    /// Objects with rows whose properties are not all stored yet; the last one is being processed.
     private var frames: [Frame] = []
 
     private struct Frame {
         let object: ObjectBase
         let binding: ClassBinding
-        /// Of a new row; nil where the object's values are written to a row that was there.
+        /// The plan of a new row; nil if the object's values are written to an existing row.
         let plan: InsertPlan?
-        /// The next property, in `plan.deferred` or in the schema.
+        /// The index of the next property, in `plan.deferred` or in the schema.
         var next = 0
-        /// The property in work: its values, what they lead to, and how many of that are in the Realm.
+        /// The property being processed: its values, the objects they lead to, and how many of these are in the Realm.
         var step: Step?
     }
 
@@ -113,7 +113,7 @@ private struct Addition {
         self.update = update
     }
 
-    /// Stores what is left of the objects that have rows, and adds what they lead to.
+    /// Stores the remaining properties of the objects that have rows, and adds the objects they lead to.
     mutating func run() {
         while let top = frames.indices.last {
             guard var step = frames[top].step.take() else {
@@ -128,8 +128,8 @@ private struct Addition {
         }
     }
 
-    /// Sees to it that an object that is to be linked to has a row. Misuse for one that is not of the class that is
-    /// wanted: one of a subclass lies in another table.
+    /// Ensures that an object to link to has a row. An object of a class other than the required one is a programmer
+    /// error: a subclass has its own table.
     mutating func reach(_ target: AddedTarget) {
         let object = target.object
         object.requireClass(target.wanted, for: target.place)
@@ -151,7 +151,7 @@ private struct Addition {
             if plan.generic.isEmpty {
                 return binding.withTable { table in insert(object, binding, plan, [], table) }
             }
-            // The program's own code may end the write, and begin another one with other tables.
+            // The program's own code may end the write transaction and begin another one with other tables.
             let values = plan.genericValues(object)
             let table = binding.table
             return withExtendedLifetime(table) { insert(object, binding, plan, values, table) }
@@ -159,7 +159,8 @@ private struct Addition {
         if !isComplete { binding.withInsertPlan { frames.append(Frame(object: object, binding: binding, plan: $0)) } }
     }
 
-    /// Makes the row. `values`: of the plan's `generic` properties. False where properties are left to be stored.
+    /// Creates the row. `values` are those of the plan's `generic` properties. Returns false if properties remain to be
+    /// stored.
     private mutating func insert(
         _ object: ObjectBase, _ binding: ClassBinding, _ plan: InsertPlan, _ values: [Value], _ table: Table
     ) -> Bool {
@@ -185,7 +186,7 @@ private struct Addition {
         return isComplete
     }
 
-    /// True where the object has made one of its collections.
+    /// Returns whether the object has created any of its collections.
     private func hasCollections(_ object: ObjectBase, _ plan: InsertPlan) -> Bool {
         let memory = Unmanaged.passUnretained(object).toOpaque()
         for step in plan.collections where memory.load(fromByteOffset: Int(step.offset), as: UInt.self) != 0 {
@@ -217,7 +218,7 @@ private struct Addition {
                 + "'\(describe(value as Any))'.")
     }
 
-    /// Stores the links that are nil or lead to objects of this Realm. False where others are left.
+    /// Stores the links that are nil or lead to objects of this Realm. Returns false if other links remain.
     private func storeKnownLinks(_ object: ObjectBase, _ plan: InsertPlan, _ location: RowLocation) -> Bool {
         let memory = Unmanaged.passUnretained(object).toOpaque()
         var isComplete = true
@@ -233,15 +234,15 @@ private struct Addition {
             core.requireNoOwner(target, .property)
             location.group.columns[Int(step.column)].putInteger(
                 Int64(bitPattern: target.rowKey.rawValue), location.row)
-            // The row holds the link now: a reference here would keep cycles of objects alive.
+            // The row holds the link now; keeping the reference would keep cycles of objects alive.
             field.pointee = nil
         }
         return isComplete
     }
 
-    // MARK: Rows that are there
+    // MARK: Existing rows
 
-    /// Makes an unmanaged object the accessor of a row, whose values are to become the object's.
+    /// Makes an unmanaged object the accessor of an existing row, whose values are to be replaced by the object's.
     mutating func write(_ object: ObjectBase, _ binding: ClassBinding, to existing: ObjectKey) {
         // Bound first, so that a cycle that leads back here finds it managed.
         binding.bind(object, existing)
@@ -250,7 +251,7 @@ private struct Addition {
 
     // MARK: Properties with links
 
-    /// Takes up the next property that leads to objects. False where there is none.
+    /// Begins the next property that leads to objects. Returns false if there is none.
     private mutating func begin(_ top: Int) -> Bool {
         let object = frames[top].object
         let binding = frames[top].binding
@@ -276,14 +277,14 @@ private struct Addition {
         return false
     }
 
-    /// Of a new row; nil where there is nothing to store.
+    /// Returns the step for a property of a new row; nil if there is nothing to store.
     private func newStep(_ object: ObjectBase, _ property: ClassProperty, _ column: Int) -> Step? {
         if property.isOwnedCollection {
             guard let collection = property.existingCollection(in: object) else { return nil }
             return step(of: collection, property, column, OwnedTargets())
         }
         if property.shape.code == .link {
-            // What was stored with the row is nil here.
+            // A link that was stored with the row is nil here.
             let memory = Unmanaged.passUnretained(object).toOpaque()
             let field = (memory + property.offset).assumingMemoryBound(to: ObjectBase?.self)
             guard let target = field.pointee else { return nil }
@@ -296,7 +297,8 @@ private struct Addition {
         return step(of: raw, property, column, nil)
     }
 
-    /// Of a row that was there. Values that lead nowhere are stored at once: then it is nil.
+    /// Returns the step for a property of an existing row. Values that lead to no objects are stored immediately, and
+    /// nil is returned.
     private func rewritingStep(
         _ object: ObjectBase, _ binding: ClassBinding, _ property: ClassProperty, _ column: Int
     ) -> Step? {
@@ -348,7 +350,7 @@ private struct Addition {
         }
     }
 
-    /// Stores a property: all that it leads to has a row.
+    /// Stores a property after all objects it leads to have rows.
     private func finish(_ step: Step, _ frame: Frame) {
         let (object, binding, property) = (frame.object, frame.binding, step.property)
         let values = step.raws.map { raw -> Value in
@@ -380,8 +382,8 @@ private struct Addition {
 }
 
 extension Value {
-    /// The same bytes. Swift calls texts equal that differ in theirs (é in one scalar or in two), and the
-    /// two zeros.
+    /// Returns whether both values have the same bytes. Swift treats strings as equal if they differ only in
+    /// normalisation (é as one scalar or as two), and also the two zeros.
     func isIdentical(to other: Value) -> Bool {
         switch (self, other) {
         case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
@@ -391,7 +393,7 @@ extension Value {
         }
     }
 
-    /// Equal as queries see it: texts by their bytes.
+    /// Returns whether the values are equal as in queries: strings are compared by their bytes.
     func matches(_ other: Value) -> Bool {
         if case .string = self { return isIdentical(to: other) }
         return self == other

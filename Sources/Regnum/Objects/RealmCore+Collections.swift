@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The elements of a whole collection on their way into the file: of objects that are added, made or updated.
+// Stores the elements of a whole collection when an object is added, created or updated.
 
 internal import RegnumEngine
 
-/// What a list, a set or a map is to hold.
+/// The elements to store in a list, a set or a map.
 struct OwnedElements {
     let kind: CollectionKind
-    /// Of a map, as many as values.
+    /// The keys of a map, as many as values; otherwise empty.
     var keys: [String] = []
     var values: [Value] = []
 }
 
 extension RealmCore {
-    /// Stores elements into a collection that is empty.
+    /// Stores elements in an empty collection.
     func insert(_ new: OwnedElements, _ binding: ClassBinding, _ column: Int, _ key: ObjectKey) {
         if new.values.isEmpty { return }
         let table = binding.table
@@ -29,7 +29,7 @@ extension RealmCore {
         }
     }
 
-    /// Makes the elements of a collection these; with `.modified` only what differs is written.
+    /// Replaces the elements of a collection; with `.modified`, only differences are written.
     func replace(
         _ new: OwnedElements, _ binding: ClassBinding, _ column: Int, _ key: ObjectKey,
         _ update: Realm.UpdatePolicy
@@ -58,7 +58,8 @@ extension RealmCore {
         if isEmptied { insert(new, binding, column, key) }
     }
 
-    /// Objects that stay are the first ones; what leaves the list is deleted.
+    /// Replaces the elements of a list of embedded objects. The common leading objects are kept; removed objects are
+    /// deleted.
     private func changeOwnedList(
         _ new: OwnedElements, _ table: Table, _ column: Int, _ key: ObjectKey
     ) throws(EngineError) {
@@ -73,7 +74,7 @@ extension RealmCore {
     private func changeSet(
         _ new: OwnedElements, _ table: Table, _ column: Int, _ key: ObjectKey
     ) throws(EngineError) {
-        // Texts that Swift calls equal may differ in their bytes.
+        // Strings that Swift treats as equal may have different bytes.
         let wanted = Dictionary(grouping: new.values) { $0 }
         for old in try table.listValues(column, of: key)
         where !(wanted[old]?.contains { $0.isIdentical(to: old) } ?? false) {

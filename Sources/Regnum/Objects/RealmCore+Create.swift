@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// `create`: an object from a dictionary, an array or another object, copied with what it links to.
+// `create`: creates an object from a dictionary, an array or another object, which is copied with the objects it links
+// to.
 
 internal import Foundation
 internal import RegnumEngine
 
 extension RealmCore {
-    /// Makes an object, or updates the one with the same primary key. Misuse as for `add`, and for values
-    /// that do not fit.
+    /// Creates an object, or updates the one with the same primary key. The programmer errors are those of `add`, and
+    /// values that do not fit.
     package func create<T: ObjectBase>(_ type: T.Type, value: Any, update: Realm.UpdatePolicy) -> T {
         requireWrite()
         let binding = binding(for: type)
         return unsafeDowncast(binding.makeAccessor(create(binding, value, update: update)), to: T.self)
     }
 
-    /// As `create(_:value:update:)`; the key of the object.
+    /// As `create(_:value:update:)`; returns the key of the object.
     func create(
         _ binding: ClassBinding, _ value: Any, update: Realm.UpdatePolicy, on unique: Int? = nil
     ) -> ObjectKey {
@@ -25,7 +26,7 @@ extension RealmCore {
         return creation.create(binding, value, on: unique)
     }
 
-    /// An embedded object to be linked to by its owner.
+    /// Creates an embedded object that its owner will link to.
     func createEmbedded(_ binding: ClassBinding, _ value: Any) -> ObjectKey {
         var creation = Creation(core: self, update: .error)
         return creation.create(binding, value)
@@ -33,26 +34,27 @@ extension RealmCore {
 }
 
 extension ObjectBase {
-    /// True for an object of the class itself, and for a dynamic object of its table.
+    /// Returns whether the object is of exactly this class, or is a dynamic object of its table.
     final func stands(for type: ObjectBase.Type) -> Bool {
         if Swift.type(of: self) == type { return true }
         return self is DynamicObject && classSchema.name == ClassNames.name(of: type)
     }
 }
 
-/// One call of `create`. As `add`, it has its own list of the objects that wait for those that they link to: values may
-/// lie in one another, and objects be linked in chains, as deep as memory allows.
+/// The state of one call of `create`. As `add`, it keeps its own list of the objects that wait for those they link to:
+/// values can be nested, and objects linked in chains, as deep as memory allows.
 private struct Creation {
     let core: RealmCore
     let update: Realm.UpdatePolicy
-    /// What became of objects that are copied: they may link in circles.
+    /// The keys of the copies made so far; objects may link in cycles.
     var copies: [Source: ObjectKey] = [:]
-    /// Embedded objects whose copies are being made: each place gets a copy of its own, so a circle has no end.
+    /// Embedded objects whose copies are in progress: each owner gets a copy of its own, so a cycle would never end.
     private var running: Set<Source> = []
-    /// Objects with rows, of which values are still to be stored; the last one is in work.
+    /// Objects with rows whose values are not all stored yet; the last one is being processed.
     private var frames: [Frame] = []
 
-    /// A managed object by its row, because each read of a link makes another accessor; others by instance.
+    /// Identifies a managed object by its row, because each read of a link creates another accessor, and an unmanaged
+    /// object by its address.
     struct Source: Hashable {
         private let place: UInt
         private let key: UInt64
@@ -68,26 +70,26 @@ private struct Creation {
         let binding: ClassBinding
         let key: ObjectKey
         let update: Realm.UpdatePolicy
-        /// The values are those of an object, so that what is in a file already is not refused.
+        /// True if the values come from an object: then a value already present in a file is not rejected.
         let isCopy: Bool
         let entries: [(property: ClassProperty, value: Any)]
         var next = 0
         var step: Step?
-        /// Stored when all else is.
+        /// Stored after everything else.
         var stored: [(property: ClassProperty, elements: OwnedElements)] = []
-        /// The embedded object that is copied.
+        /// The embedded object that is being copied.
         var source: Source?
     }
 
-    /// A property whose objects are being made.
+    /// A property whose objects are being created.
     private struct Step {
         let property: ClassProperty
         let column: Int
-        /// What they are made of.
+        /// The values to create the objects from.
         var given: [Any] = []
         var made: OwnedElements
         var owned = OwnedTargets()
-        /// Of a property of any values: what it is to be, when copies of all its objects are there.
+        /// For a property of values of any type: the value to store once all its objects are copied.
         var value: Any?
         var next = 0
     }
@@ -97,14 +99,14 @@ private struct Creation {
         self.update = update
     }
 
-    /// `unique`: the number of the constraint by which an object is found that is there.
+    /// `unique`: the number of the constraint by which an existing object is found.
     mutating func create(_ binding: ClassBinding, _ value: Any, on unique: Int? = nil) -> ObjectKey {
         let key = begin(binding, value, on: unique)
         run()
         return key
     }
 
-    /// Finds the object or makes its row. What leads to other objects is left in a frame.
+    /// Finds the object or creates its row. Values that lead to other objects are left in a frame.
     private mutating func begin(
         _ binding: ClassBinding, _ value: Any, on unique: Int? = nil, running: Source? = nil
     ) -> ObjectKey {
@@ -130,16 +132,17 @@ private struct Creation {
         var stored: [(property: ClassProperty, elements: OwnedElements)] = []
         for (property, value) in entries {
             if property.isPartial, property.isOwnedCollection {
-                // Some may not fit into the unmanaged object. Those that fit nowhere are refused before it is added.
+                // Some values may not fit into the unmanaged object. Those that cannot be stored either are rejected
+                // before it is added.
                 stored.append((property, plainElements(value, property, binding)))
                 continue
             }
-            // What is copied may lead back to this object.
+            // The copied value may lead back to this object.
             if property.hasTarget || leadsElsewhere(value, property)
                 || property.unknownRaw(value, isKnown: isCopy) != nil
             {
                 later.append((property, value))
-                // The default of a link that is given is not to be added.
+                // The class's default object must not be added if the link is given.
                 if property.hasTarget { _ = property.set(object, NSNull()) }
             } else {
                 ObjectFilling.set(value, property, object)
@@ -156,7 +159,7 @@ private struct Creation {
         return object.rowKey
     }
 
-    /// Stores what is left of the objects that have rows, and makes what they lead to.
+    /// Stores the remaining values of the objects that have rows, and creates the objects they lead to.
     private mutating func run() {
         while let top = frames.indices.last {
             if var step = frames[top].step.take() {
@@ -176,8 +179,8 @@ private struct Creation {
         }
     }
 
-    /// The object that has the primary key given, or where none is given that of the class's default. `fresh`: the
-    /// object of which the default was taken: a second one may have another.
+    /// Returns the object with the given primary key, or with the class's default key if none is given. `fresh` is set
+    /// to the object that provided the default, because another instance may have a different default.
     private func existing(
         _ binding: ClassBinding, _ entries: [(property: ClassProperty, value: Any)], _ fresh: inout ObjectBase?,
         _ isCopy: Bool
@@ -190,14 +193,14 @@ private struct Creation {
         } else {
             let (object, property) = (schema.type.init(), schema.properties[place])
             fresh = object
-            // One that is to be given a number is new.
+            // An object that will be numbered is new.
             if property.isAutoIncremented, core.isUnnumbered(object, property) { return nil }
             key = core.storedValue(property.raw(object), update)
         }
         return engine { () throws(EngineError) in try binding.table.key(forPrimaryKey: key) }
     }
 
-    /// The object that has the values given for a constraint. Where one is missing there is none.
+    /// Returns the object with the values given for a constraint; nil if a value is missing.
     private func existing(
         _ binding: ClassBinding, _ entries: [(property: ClassProperty, value: Any)], on unique: Int, _ isCopy: Bool
     ) -> ObjectKey? {
@@ -226,7 +229,7 @@ private struct Creation {
         return raw
     }
 
-    /// Stores a value, or leaves it as the step of the frame where it leads to objects.
+    /// Stores a value, or makes it the step of the frame if it leads to objects.
     private mutating func store(_ entry: (property: ClassProperty, value: Any), _ top: Int) {
         let (property, value) = entry
         let (binding, key, update) = (frames[top].binding, frames[top].key, frames[top].update)
@@ -246,7 +249,7 @@ private struct Creation {
         }
     }
 
-    /// Stores a value that leads to no objects that are still to be made.
+    /// Stores a value that leads to no objects still to be created.
     private func store(_ value: Any, _ property: ClassProperty, _ column: Int, _ frame: Frame) {
         let binding = frame.binding
         if property.isOwnedCollection {
@@ -259,11 +262,11 @@ private struct Creation {
         }
     }
 
-    /// The elements of a collection of values.
+    /// Converts the elements of a collection of values.
     private func plainElements(_ value: Any, _ property: ClassProperty, _ binding: ClassBinding) -> OwnedElements {
         var elements = OwnedElements(kind: property.shape.collectionKind)
         guard let present = unwrapped(value) else { return elements }
-        // Through an unmanaged collection of the right type, which refuses what does not fit.
+        // Uses an unmanaged collection of the right type, which rejects values that do not fit.
         let collection = property.newCollection()
         if property.isPartial {
             guard let stored = collection.storableElements(of: present) else {
@@ -279,7 +282,7 @@ private struct Creation {
         return elements
     }
 
-    /// What stands for the objects that a property leads to, of a map with their keys.
+    /// Returns the values that represent the objects a property leads to; for a map also their keys.
     private func given(
         _ value: Any, _ property: ClassProperty, _ binding: ClassBinding
     ) -> (keys: [String], values: [Any]) {
@@ -299,7 +302,7 @@ private struct Creation {
         return ([], elements)
     }
 
-    /// Makes the next object of a step.
+    /// Creates the next object of a step.
     private mutating func make(_ step: inout Step, _ binding: ClassBinding) {
         let property = step.property
         let value = step.given[step.next]
@@ -319,7 +322,7 @@ private struct Creation {
         step.made.values.append(made)
     }
 
-    /// Stores a property: all that it leads to is made.
+    /// Stores a property after all objects it leads to are created.
     private func finish(_ step: Step, _ frame: Frame) {
         if let value = step.value {
             store(copied(value, step.property), step.property, step.column, frame)
@@ -330,8 +333,8 @@ private struct Creation {
         }
     }
 
-    /// The object that `value` stands for: one of this Realm itself, everything else is made. An embedded object is
-    /// always made, or `existing` written to.
+    /// Returns the link for `value`. An object of this Realm is linked to directly; anything else is created. An
+    /// embedded object is always created, or `existing` is updated.
     private mutating func link(
         _ value: Any, _ property: ClassProperty, _ binding: ClassBinding, _ existing: ObjectKey?
     ) -> Value {
@@ -351,7 +354,7 @@ private struct Creation {
         return .link(property.isOwning ? makeOwned(present, binding, existing) : begin(binding, present))
     }
 
-    /// An embedded object from `value`, or the one that is there with those values.
+    /// Creates an embedded object from `value`, or updates the existing one with its values.
     private mutating func makeOwned(_ value: Any, _ binding: ClassBinding, _ existing: ObjectKey?) -> ObjectKey {
         let source = objectBase(value).map { Source($0) }
         if let source, !running.insert(source).inserted {
@@ -369,13 +372,14 @@ private struct Creation {
 // MARK: Values of any type
 
 extension Creation {
-    /// True where a value of any type, or an element of a collection of them, is or has an object of another Realm.
+    /// Returns whether a value of any type, or an element of a collection of such values, is or contains an object of
+    /// another Realm.
     private func leadsElsewhere(_ value: Any, _ property: ClassProperty) -> Bool {
         guard property.shape.type == .any, !isPlain(value) else { return false }
         return !objectsElsewhere(value, property).isEmpty
     }
 
-    /// The objects of other Realms that the value is or has.
+    /// Returns the objects of other Realms that the value is or contains.
     private func objectsElsewhere(_ value: Any, _ property: ClassProperty) -> [ObjectBase] {
         var found: [ObjectBase] = []
         for element in anyValues(value, property) {
@@ -384,7 +388,7 @@ extension Creation {
         return found
     }
 
-    /// The value, or the elements of a collection of values of any type.
+    /// Returns the value, or the elements of a collection of values of any type.
     private func anyValues(_ value: Any, _ property: ClassProperty) -> [AnyRealmValue] {
         guard let value = unwrapped(value) else { return [] }
         if property.shape.collectionKind == .none { return AnyRealmValue._coerced(value).map { [$0] } ?? [] }
@@ -394,12 +398,13 @@ extension Creation {
         return (elements ?? Coercion.elements(value) ?? []).compactMap { AnyRealmValue._coerced($0) }
     }
 
-    /// A dynamic object may be of a class that this program does not have: it is refused like other foreign objects.
+    /// Returns whether the object belongs to another Realm. False for dynamic objects: the program may not have their
+    /// class, and they are rejected like other foreign objects.
     private func isElsewhere(_ object: ObjectBase) -> Bool {
         object.rowContext != nil && !(object is DynamicObject) && object.core !== core
     }
 
-    /// The same with copies of the objects of other Realms.
+    /// Returns the value with objects of other Realms replaced by their copies.
     private func copied(_ value: Any, _ property: ClassProperty) -> Any {
         guard let value = unwrapped(value) else { return value }
         if property.shape.collectionKind == .none { return AnyRealmValue._coerced(value).map { copied($0) } ?? value }
@@ -419,7 +424,7 @@ extension Creation {
     }
 
     private func copied(_ value: AnyRealmValue, _ depth: Int = 0) -> AnyRealmValue {
-        // What is too deep is refused where it is stored.
+        // Values nested too deeply are rejected when they are stored.
         if depth >= MixedCodec.depthLimit { return value }
         switch value {
         case .object(let object) where isElsewhere(object):

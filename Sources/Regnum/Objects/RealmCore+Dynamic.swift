@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables as dynamic objects see them: their bindings, what links lead to, and new objects.
+// Bindings of tables for dynamic objects, the targets of their links, and creation of dynamic objects.
 
 internal import RegnumEngine
 
 extension RealmCore {
-    /// The table of that name for dynamic objects; nil where there is none.
+    /// Returns the binding of the table with that name for dynamic objects; nil if there is none.
     func dynamicBinding(named name: String) -> ClassBinding? {
         touch()
         return session.table(named: name).map { dynamicBinding($0) }
@@ -24,14 +24,15 @@ extension RealmCore {
         return made
     }
 
-    /// Nil where a read-only file has no table for a class of the schema. Misuse for a name that is unknown.
+    /// As `dynamicBinding(named:)`; nil if a read-only file has no table for a class of the schema. An unknown name is
+    /// a programmer error.
     func dynamicFetchable(_ name: String) -> ClassBinding? {
         if let binding = dynamicBinding(named: name) { return binding }
         if settings.schema.classes.contains(where: { $0.name == name }) { return nil }
         refuseClass(name)
     }
 
-    /// The table that the links of a column lead to.
+    /// Returns the table that the links of a column lead to.
     func dynamicTarget(of binding: ClassBinding, _ column: Int) -> ClassBinding {
         guard let key = binding.table.definition.columns[column].target, let table = session.table(key) else {
             fatalError("column \(column) of '\(binding.schema.name)' holds no links")
@@ -39,8 +40,8 @@ extension RealmCore {
         return dynamicBinding(table)
     }
 
-    /// The object that `value` stands for: one of this Realm itself; an unmanaged one is added, a dictionary or an
-    /// array makes a new one. Nil for nil.
+    /// Returns the key of the object that `value` represents: an object of this Realm itself; an unmanaged object is
+    /// added; a dictionary or an array creates a new object. Returns nil for nil.
     func dynamicKey(_ value: Any, _ target: ClassBinding, for place: LinkPlace = .property) -> ObjectKey? {
         guard let present = unwrapped(value) else { return nil }
         guard let object = objectBase(present) else { return dynamicCreate(target, present, .all) }
@@ -48,8 +49,8 @@ extension RealmCore {
         return adopt(object, for: place)
     }
 
-    /// Makes an object, through its class where there is one. Values may lie in one another as deep as memory allows, but
-    /// for those of embedded objects.
+    /// Creates an object, through its class if there is one. Values can be nested as deeply as memory allows, except
+    /// those of embedded objects.
     func dynamicCreate(_ binding: ClassBinding, _ value: Any, _ update: Realm.UpdatePolicy) -> ObjectKey {
         var waiting: [Unset] = []
         let key = dynamicBegin(binding, value, update, &waiting)
@@ -60,7 +61,7 @@ extension RealmCore {
         return key
     }
 
-    /// Finds the object or makes its row. What leads to other objects waits.
+    /// Finds the object or creates its row. Values that lead to other objects are appended to `waiting`.
     private func dynamicBegin(
         _ binding: ClassBinding, _ value: Any, _ update: Realm.UpdatePolicy, _ waiting: inout [Unset]
     ) -> ObjectKey {
@@ -70,7 +71,7 @@ extension RealmCore {
             return create(typed, value, update: policy)
         }
         let schema = binding.schema
-        // All values are checked before anything is made.
+        // All values are checked before anything is created.
         var plain: [(column: Int, value: Value)] = []
         var others: [(property: ClassProperty, value: Any)] = []
         var key: ObjectKey?
@@ -114,14 +115,14 @@ extension RealmCore {
         return made
     }
 
-    /// A property that leads to other objects, and what it is still to be given.
+    /// A property that leads to other objects, and the value still to be set.
     private struct Unset {
         let object: ObjectBase
         let property: ClassProperty
         let value: Any
     }
 
-    /// The value with new objects in the place of what stands for them.
+    /// Returns the value with the values that represent objects replaced by new objects.
     private func linked(_ unset: Unset, _ waiting: inout [Unset]) -> Any {
         let (property, binding) = (unset.property, unset.object.binding)
         let column = binding.columns[property.offset]
@@ -143,7 +144,7 @@ extension RealmCore {
         return target.makeAccessor(dynamicBegin(target, present, .all, &waiting))
     }
 
-    /// The number of a new object whose values give none.
+    /// Returns the number for a new object whose values provide none.
     private func number(
         _ schema: ClassSchema, _ binding: ClassBinding, _ given: [(column: Int, value: Value)]
     ) -> (place: Int, column: Int, value: Int64)? {

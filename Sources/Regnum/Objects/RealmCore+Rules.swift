@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What declared rules do when objects are added: finding objects by a unique constraint, and numbering new ones.
+// Declared rules that apply when objects are added: unique constraints and auto-increment.
 
 internal import RegnumEngine
 
 extension RealmCore {
     // MARK: Unique constraints
 
-    /// The number of the constraint on these properties, in any order. Misuse where there is none.
+    /// Returns the number of the constraint on these properties, in any order. If there is none, that is a programmer
+    /// error.
     func uniqueNumber(_ binding: ClassBinding, _ names: [String]) -> Int {
         let schema = binding.schema
         let wanted = Set(names)
@@ -19,7 +20,7 @@ extension RealmCore {
                 + "`uniqueConstraints`, or name the properties of one that is declared.")
     }
 
-    /// The object with those values, in the order of the constraint; nil where there is none.
+    /// Returns the object with these values, in the order of the constraint; nil if there is none.
     func key(_ binding: ClassBinding, withUnique number: Int, _ values: [Value]) -> ObjectKey? {
         let columns = binding.schema.uniqueColumns[number]
         let definition = binding.table.definition
@@ -30,7 +31,7 @@ extension RealmCore {
         return engine { () throws(EngineError) in try binding.table.key(inUnique: place, equalTo: values) }
     }
 
-    /// Adds the object, or writes its values to the one that has the same values for the constraint.
+    /// Adds the object, or writes its values to the object with the same values for the constraint.
     func upsert(_ object: ObjectBase, on names: [String], _ update: Realm.UpdatePolicy) {
         requireWrite()
         if object.rowContext != nil { return addManaged(object) }
@@ -53,9 +54,9 @@ extension RealmCore {
         return key(binding, withUnique: number, values)
     }
 
-    // MARK: Numbers
+    // MARK: Auto-increment
 
-    /// True where the object has no number yet.
+    /// Returns whether the object has no number yet.
     func isUnnumbered(_ object: ObjectBase, _ property: ClassProperty) -> Bool {
         switch property.raw(object).value {
         case .null, .int(0): true
@@ -63,7 +64,7 @@ extension RealmCore {
         }
     }
 
-    /// Gives an unmanaged object its number where it has none.
+    /// Assigns a number to an unmanaged object that has none.
     func number(_ object: ObjectBase, _ binding: ClassBinding, _ place: (property: Int, column: Int)) {
         let property = binding.schema.properties[place.property]
         guard isUnnumbered(object, property) else { return }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a `Realm` value wraps: one session of the engine with the classes bound to its tables. Confined to the
-// thread (queue, actor) that opened it; frozen ones may be used anywhere.
+// The class behind a `Realm` value: one session of the engine and the classes bound to its tables. Confined to the
+// thread (queue, actor) that opened it; a frozen one can be used on any thread.
 //
-// `Realm` is a struct over one of these: `let core: RealmCore`, `init(core: RealmCore)`.
+// `Realm` is a struct around one of these: `let core: RealmCore`, `init(core: RealmCore)`.
 
 internal import Foundation
 package import RegnumEngine
@@ -13,45 +13,44 @@ package final class RealmCore {
     package let session: Session
     package let isReadOnly: Bool
     package let isFrozen: Bool
-    /// The configuration it was opened with, and whatever else the opener wants to keep with it.
+    /// The configuration it was opened with, and anything else the opener keeps with it.
     @exclusivity(unchecked) package var configurationBox: AnyObject?
-    /// Asked when a call comes from another thread than the owner: true where the caller is rightful all the
-    /// same (a queue or an actor that moved to another thread); it has then set
-    /// `session.state.pointee.owner`.
+    /// Called when the caller is on another thread than the owner. Returns true if access is allowed nevertheless (a
+    /// queue or an actor that moved to another thread); it has then set `session.state.pointee.owner`.
     package var adoptsCaller: (() -> Bool)?
-    /// True where that is asked at each use, also on the owner's thread: threads serve many queues and actors, and
-    /// the next one on the thread is not rightful.
+    /// True if `adoptsCaller` is called on each access, even on the owner's thread: a thread serves many queues and
+    /// actors, and the next one on it must not have access.
     @exclusivity(unchecked) var asksAlways = false
-    /// Stores of property setters straight into columns.
+    /// The number of stores that property setters made directly into columns.
     let stores: UnsafeMutablePointer<UInt64>
-    /// Bound classes. One class may be bound once; two classes of one name never.
+    /// Bound classes. A class is bound at most once, and no two bound classes have the same name.
     package private(set) var bindings: [ObjectIdentifier: ClassBinding] = [:]
     private var bindingsByTable: [TableKey: ClassBinding] = [:]
-    /// Tables as dynamic objects see them, made when first asked for.
+    /// Bindings of tables for dynamic objects, created on demand.
     private(set) var dynamicBindings: [TableKey: ClassBinding] = [:]
-    /// Contexts and bindings of before an `invalidate`: accessors still point at them.
+    /// Contexts and bindings from before an `invalidate`; accessors still point at them.
     private var retired: [ClassBinding] = []
-    /// Of a frozen Realm, which several threads may read at once: held while something is made on demand.
+    /// Only in a frozen Realm, which several threads may read at once: held while something is created on demand.
     private let sharing: NSRecursiveLock?
     private let accessorCount = Atomic(0)
-    /// Observations that have not ended.
+    /// The number of observations that have not ended, shared between threads.
     let observationCount = Atomic(0)
-    /// The number of them.
+    /// The current value of `observationCount`.
     var livingObservations: Int { observationCount.load(ordering: .relaxed) }
-    /// True where code that a test kit has abandoned may hold references for ever.
+    /// True if code abandoned by a test kit may hold references that are never released.
     package let mayBeAbandoned = Atomic(false)
-    /// True until something is read: then a thread-safe reference may still choose the version.
+    /// True until something is read; until then a thread-safe reference may still choose the version.
     @exclusivity(unchecked) private(set) var isUntouched = true
-    /// Tells observers; nil where there never was one.
+    /// Notifies observers; nil if there has never been one.
     @exclusivity(unchecked) var notifier: RealmNotifier?
-    /// What scopes of Observation have read; nil where no class is observable, or nothing was read.
+    /// The reads made in scopes of Observation; nil if no class is observable or nothing was read.
     var tracker: ReadTracker?
-    /// `changeCount` when the running write began.
+    /// The value of `changeCount` when the current write transaction began.
     @exclusivity(unchecked) private(set) var writeStart: UInt64 = 0
-    /// Last binding asked for.
+    /// The binding that was looked up last.
     @exclusivity(unchecked) private var recent: (type: ObjectIdentifier, binding: ClassBinding)?
 
-    /// Every class of `schemas` must have its table in the session.
+    /// Creates a core with no bound classes; `bind` adds them.
     package init(session: Session, isReadOnly: Bool = false, isFrozen: Bool = false) {
         self.session = session
         self.isReadOnly = isReadOnly
@@ -60,19 +59,19 @@ package final class RealmCore {
         stores.initialize(to: 0)
         sharing = isFrozen ? NSRecursiveLock() : nil
         isUntouched = !isFrozen
-        // Nobody owns it, so every access comes to `checkSlowly`.
+        // No thread is the owner, so every access calls `checkSlowly`.
         if isFrozen { session.state.pointee.owner = 0 }
     }
 
-    /// Keeps this alive for one more accessor. All accessors together hold one reference: a cache refers to this weakly,
-    /// so that its references are counted slowly. May be called on any thread by whoever holds a reference.
+    /// Counts one more accessor, which keeps this alive. All accessors together hold one reference: a cache refers to
+    /// this weakly, which makes its reference counting slow. Any thread; the caller must hold a reference.
     @inline(__always)
     func countAccessor() {
         if accessorCount.add(1, ordering: .relaxed).oldValue == 0 { _ = Unmanaged.passUnretained(self).retain() }
     }
 
-    /// The end of an accessor, on any thread. Each way from none to one takes a reference and each way back lets go of
-    /// one, in whatever order they come.
+    /// Ends an accessor, on any thread. Each change of the count from zero to one takes a reference and each change
+    /// back releases one, in whatever order they occur.
     @inline(__always)
     func dropAccessor() {
         if accessorCount.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
@@ -80,24 +79,24 @@ package final class RealmCore {
         }
     }
 
-    /// Runs `body` while no other thread does so on this Realm: for what a frozen Realm makes on demand.
+    /// Runs `body` while no other thread does so on this Realm. Used for state that a frozen Realm creates on demand.
     @inline(__always)
     package func alone<R>(_ body: () throws -> R) rethrows -> R {
         guard let sharing else { return try body() }
         return try sharing.withLock(body)
     }
 
-    /// From now on the version is not the next reader's choice.
+    /// Fixes the version: from now on a thread-safe reference cannot choose it.
     @inline(__always)
     func touch() {
-        // No store where there is nothing to change: many threads may read a frozen Realm at once.
+        // Store only if the value changes: many threads may read a frozen Realm at once.
         if isUntouched { isUntouched = false }
     }
 
-    /// To be called when a write has begun.
+    /// Records the start of a write transaction. Called when one has begun.
     func noteWriteStart() { writeStart = changeCount }
 
-    /// As `noteWriteStart`, of a write that has begun before.
+    /// As `noteWriteStart`, for a write transaction that began earlier.
     func resumeWrite(hasChanges: Bool) {
         touch()
         writeStart = hasChanges ? changeCount &- 1 : changeCount
@@ -108,12 +107,12 @@ package final class RealmCore {
         stores.deallocate()
     }
 
-    /// Moves with everything that may change what a query finds: refreshes, and each store in a write. Caches
-    /// of results compare this, not the session's own count, which does not see what setters store directly.
+    /// Changes with everything that may change the result of a query: refreshes, and each store in a write transaction.
+    /// Caches of results compare this instead of the session's own count, which does not include the stores that
+    /// setters make directly.
     package var changeCount: UInt64 { session.changeCount &+ stores.pointee }
 
-    /// Binds classes to the session's tables. A class without a table stays unbound (read-only Realms
-    /// tolerate it).
+    /// Binds classes to the session's tables. A class without a table stays unbound; read-only Realms tolerate it.
     package func bind(_ schemas: [ClassSchema]) {
         for schema in schemas {
             guard let table = session.table(named: schema.name) else { continue }
@@ -124,7 +123,7 @@ package final class RealmCore {
         recent = nil
     }
 
-    /// To be called after a refresh that changed tables.
+    /// Updates the bindings. Called after a refresh that changed tables.
     package func reloadTables() {
         for binding in bindings.values { reload(binding) }
         for binding in dynamicBindings.values { reload(binding) }
@@ -146,7 +145,8 @@ package final class RealmCore {
 
     // MARK: Confinement
 
-    /// Misuse unless the caller is the owner. Two loads and a compare where it is, 20 ns for queues and actors.
+    /// Reports a programmer error unless access is allowed on this thread. Costs two loads and a comparison on the
+    /// owner's thread, 20 ns for queues and actors.
     @inline(__always)
     package func check() {
         if session.state.pointee.owner != currentThreadWord() || asksAlways { checkSlowly() }
@@ -171,7 +171,7 @@ package final class RealmCore {
                 + "ThreadSafeReference.")
     }
 
-    /// As `check`, without misuse.
+    /// True if access is allowed on this thread; as `check`, but without reporting an error.
     var isRightfulCaller: Bool {
         if session.state.pointee.owner == currentThreadWord() && !asksAlways { return true }
         return isFrozen || adoptsCaller?() == true
@@ -182,7 +182,7 @@ package final class RealmCore {
 
     package var isWriting: Bool { session.state.pointee.isWriting }
 
-    /// Misuse unless in a write transaction of the calling thread.
+    /// Reports a programmer error unless the calling thread is in a write transaction of this Realm.
     package func requireWrite(
         _ outside: @autoclosure () -> String =
             "Can only add, remove, or create objects in a Realm in a write transaction - call "
@@ -197,7 +197,7 @@ package final class RealmCore {
 
     // MARK: Classes
 
-    /// The binding of a class; misuse where the Realm does not know the class.
+    /// Returns the binding of a class. A class unknown to the Realm is a programmer error.
     package func binding(for type: ObjectBase.Type) -> ClassBinding {
         touch()
         if let found = bindingIfAny(for: type) { return found }
@@ -207,7 +207,7 @@ package final class RealmCore {
         refuseClass(ClassNames.name(of: type))
     }
 
-    /// A class that is not in the schema.
+    /// Reports a programmer error: the class is not in the schema.
     func refuseClass(_ name: String) -> Never { misuse(unknownClass(name)) }
 
     func unknownClass(_ name: String) -> String {
@@ -228,22 +228,23 @@ package final class RealmCore {
         bindings.values.first { $0.schema.name == name }
     }
 
-    // MARK: Ends of accessors
+    // MARK: Invalidating accessors
 
-    /// To be called after each roll-back: objects made in it are gone for ever, although their keys may come
-    /// again.
+    /// Records a rollback. Called after each rollback: objects created in it must stay invalid, although their keys may
+    /// be reused.
     package func noteRollback() {
         for binding in Array(bindings.values) + dynamicBindings.values {
             let table = binding.table
             let count = table.count
-            // A commit that failed goes on to throw why. Of objects that cannot be read no accessor stays.
+            // This must not throw: a failed commit goes on to throw its own error. If the objects cannot be read, all
+            // accessors become invalid.
             var last = ObjectKey.none
             if count > 0, let key = try? table.key(atPosition: count - 1) { last = key }
             binding.rollbackFloors.append(last.rawValue)
         }
     }
 
-    /// To be called by `Realm.invalidate()`: every accessor made so far is invalid from now on.
+    /// Invalidates every existing accessor. Called by `Realm.invalidate()`.
     package func retireAccessors() {
         let schemas = bindings.values.map(\.schema)
         for binding in Array(bindings.values) + dynamicBindings.values {
@@ -257,7 +258,7 @@ package final class RealmCore {
         bind(schemas)
     }
 
-    /// Every accessor made so far is invalid from now on, and no more are made.
+    /// Invalidates every existing accessor, and unbinds all classes so that no new ones are created.
     func retireForGood() {
         retireAccessors()
         bindings = [:]

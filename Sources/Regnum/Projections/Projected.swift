@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// `@Projected`: a property of a projection, found through the root object at each access.
+// `@Projected`: a property of a projection, read through the root object at each access.
 
-/// A property of a `Projection`: what the key path from its root object leads to. It can be set where the key path
-/// can, in a write transaction where the root is managed.
+/// A property of a `Projection`: the value at a key path from its root object. It can be set if the key path is
+/// writable, and if the root is managed only in a write transaction.
 @propertyWrapper
 public struct Projected<Root: ObjectBase, Value> {
     private let keyPath: KeyPath<Root, Value>
 
-    /// Shows what `projectedKeyPath` leads to.
+    /// Creates a property with the value at `projectedKeyPath`.
     public init(_ projectedKeyPath: KeyPath<Root, Value>) { keyPath = projectedKeyPath }
 
     @available(*, unavailable, message: "@Projected is only available on properties of Projection classes")
@@ -33,15 +33,15 @@ public struct Projected<Root: ObjectBase, Value> {
     }
 }
 
-/// Any `Projected`, for those who find it by reflection.
+/// A type-erased `Projected`, found by reflection.
 protocol AnyProjected {
-    /// Reads the value of a traced root: the names of the stored properties on the way.
+    /// Reads the value from a traced root, which records the names of the stored properties on the path.
     func trace() -> _KeyPathRecorder
     func value(of root: ObjectBase) -> Any
 }
 
 extension AnyProjected {
-    /// The names of the properties on the way, joined by dots.
+    /// The names of the properties on the path, joined by dots.
     var path: String { trace().path ?? "self" }
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// One property of all objects of a collection, seen as a collection of its own.
+// A property of all objects in a collection, as a collection of its own.
 
 public import Dispatch
 public import Foundation
 internal import RegnumEngine
 
 extension RealmCollection where Element: ObjectBase {
-    /// For `@Projected`: behind it stands the property of the elements that a projection shows.
+    /// The start of a projected property of the elements, for `@Projected` key paths.
     public var projectTo: CollectionElementMapper<Element> {
         let collection = AnyRealmCollection(self)
         if let links = self as? any TraceableLinks {
@@ -18,11 +18,11 @@ extension RealmCollection where Element: ObjectBase {
     }
 }
 
-/// What a property of the elements follows: `friends.projectTo.name`.
+/// The value to which a property of the elements is appended: `friends.projectTo.name`.
 @dynamicMemberLookup
 public struct CollectionElementMapper<Element: ObjectBase> {
     private let collection: AnyRealmCollection<Element>
-    /// While a key path is traced: the object that stands for all.
+    /// While a key path is traced: the object that represents all elements.
     private let traced: Element?
 
     init(_ collection: AnyRealmCollection<Element>, traced: Element?) {
@@ -32,15 +32,15 @@ public struct CollectionElementMapper<Element: ObjectBase> {
 
     /// The property of all elements.
     public subscript<Value>(dynamicMember member: KeyPath<Element, Value>) -> ProjectedCollection<Value> {
-        // One element records the rest of the names.
+        // One element records the remaining names.
         if let traced { _ = traced[keyPath: member] }
         return ProjectedCollection(ProjectionBox(collection, member))
     }
 }
 
-/// The values of one property of the objects in a collection; live as the collection is.
+/// The values of one property of the objects in a collection; live if the collection is.
 ///
-/// Setting an element sets the property of the object at that place.
+/// Setting an element sets the property of the object at that position.
 public struct ProjectedCollection<Value>: RandomAccessCollection, CustomStringConvertible, ThreadConfined {
     public typealias Index = Int
 
@@ -50,30 +50,32 @@ public struct ProjectedCollection<Value>: RandomAccessCollection, CustomStringCo
 
     public var startIndex: Int { 0 }
     public var endIndex: Int { box.count }
-    /// How many values there are.
+    /// The number of values.
     public var count: Int { box.count }
 
-    /// The value of the object at a position; misuse where it is out of bounds, and to set what cannot be set.
+    /// The value of the object at a position. An out-of-bounds position is a programmer error, and so is setting a
+    /// value that cannot be set.
     public subscript(position: Int) -> Value {
         get { box.value(position) }
         nonmutating set { box.setValue(newValue, position) }
     }
 
-    /// The position of the first object that satisfies the predicate, over the properties of the objects.
+    /// Returns the position of the first object that satisfies the predicate on the objects' properties; nil if there
+    /// is none.
     public func index(matching predicate: NSPredicate) -> Int? { box.index(matching: predicate) }
 
     /// The Realm of the objects; nil while unmanaged.
     public var realm: Realm? { box.realm }
-    /// True where the collection can no longer be used.
+    /// True if the collection can no longer be used.
     public var isInvalidated: Bool { box.isInvalidated }
-    /// True for what stays at one version for ever.
+    /// True if the collection is frozen: it stays at one version.
     public var isFrozen: Bool { box.isFrozen }
 
     public func _moved(to home: _RealmHome, mayBeMissing: Bool) -> ProjectedCollection? {
         box.moved(to: home, mayBeMissing: mayBeMissing).map { ProjectedCollection($0) }
     }
 
-    /// The values, one a line.
+    /// A description of the values, one per line.
     public var description: String {
         let lines = enumerated().map { number, value in "\t[\(number)] \(describe(value))\n" }
         return "ProjectedCollection<\(Value.self)> {\n" + lines.joined() + "}"
@@ -81,14 +83,13 @@ public struct ProjectedCollection<Value>: RandomAccessCollection, CustomStringCo
 }
 
 extension ProjectedCollection {
-    /// Calls `block` once with the collection as it is, and then after each change of it. See
-    /// `RealmCollection.observe`.
+    /// Calls `block` once with the current collection, then after each change to it. See `RealmCollection.observe`.
     ///
     /// - Parameters:
-    ///   - keyPaths: of the objects whose property is shown: only changes of these count as modifications. Nil: the
-    ///     property that is shown.
-    ///   - queue: a serial queue to be called on; nil: the thread of the collection.
-    ///   - block: is told what has changed.
+    ///   - keyPaths: key paths of the objects; only changes of these count as modifications. If nil, the projected
+    ///     property.
+    ///   - queue: a serial queue for the callbacks; if nil, they run on the thread of the collection.
+    ///   - block: the callback, which receives the changes.
     public func observe(
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
         _ block: @escaping (RealmCollectionChange<ProjectedCollection>) -> Void
@@ -97,10 +98,10 @@ extension ProjectedCollection {
         return observing(self, on: queue, checking: { $0.check(keyPaths: keyPaths) }) { $0.entry(keyPaths, block) }
     }
 
-    /// Misuse for key paths that lead to nothing.
+    /// Reports a programmer error for invalid key paths.
     func check(keyPaths: [String]?) { box.check(keyPaths: keyPaths) }
 
-    /// Observes where the collection is.
+    /// Registers the observation in the Realm of the collection.
     func entry(
         _ keyPaths: [String]?, _ block: @escaping (RealmCollectionChange<ProjectedCollection>) -> Void
     ) -> ObservationEntry {
@@ -113,7 +114,7 @@ extension ProjectedCollection {
 }
 
 extension RealmCollectionChange {
-    /// The same positions of another collection.
+    /// Returns the same positions with another collection.
     fileprivate func map<Other>(_ other: (CollectionType) -> Other) -> RealmCollectionChange<Other> {
         switch self {
         case .initial(let collection): .initial(other(collection))
@@ -125,11 +126,11 @@ extension RealmCollectionChange {
 }
 
 extension ProjectedCollection where Value: Equatable {
-    /// The position of the first such value.
+    /// Returns the position of the first value equal to `object`; nil if there is none.
     public func index(of object: Value) -> Int? { firstIndex(of: object) }
 }
 
-/// What is asked of a projected collection whose objects have an unknown class.
+/// The interface of a projected collection, without the class of its objects.
 private class AnyProjectionBox<Value> {
     var count: Int { missing() }
     var realm: Realm? { missing() }
@@ -179,7 +180,7 @@ private final class ProjectionBox<Element: ObjectBase, Value>: AnyProjectionBox<
     ) -> ObservationEntry {
         let recorder = _KeyPathRecorder()
         recorder.recordEnd(Element._traced(recorder)[keyPath: keyPath])
-        // What is computed from nothing stored may depend on all of the object.
+        // A value computed from no stored property may depend on any part of the object.
         return collection.entry(keyPaths ?? recorder.path.map { [$0] }) { [keyPath] change in
             block(change.map { ProjectedCollection(ProjectionBox($0, keyPath)) })
         }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Projections: a class of one's own over an object, that shows some of its properties, and properties of what it
-// links to, under names of its own. Nothing is copied: each access goes to the object.
+// Projections: user-defined classes that expose some properties of an object, and of objects it links to, under their
+// own names. Nothing is copied: each access goes to the object.
 
 internal import Foundation
 internal import RegnumEngine
 internal import RegnumSystem
 internal import Synchronization
 
-/// A class that projects objects; `Projection` is the only one to derive from.
+/// The protocol of projections of objects. `Projection` is the only class to derive from.
 public protocol ProjectionObservable: AnyObject, ThreadConfined, RealmFetchable where PersistedType == Root {
-    /// The class of the objects that are projected.
+    /// The class of the projected objects.
     associatedtype Root: ObjectBase
-    /// The object that is projected.
+    /// The projected object.
     var rootObject: Root { get }
-    /// Projects an object.
+    /// Creates a projection of an object.
     init(projecting object: Root)
 }
 
@@ -28,15 +28,16 @@ public protocol ProjectionObservable: AnyObject, ThreadConfined, RealmFetchable 
 /// let people = realm.objects(PersonProjection.self)
 /// ```
 ///
-/// Filters and sorts by name use the names of the root's properties; key paths and `where` those of the projection.
-/// Managed, unmanaged and thread-bound as its root object is.
+/// Filters and sorts by name use the names of the root's properties; key paths and `where` use those of the projection.
+/// A projection is managed or unmanaged, and confined to a thread, like its root object.
 open class Projection<Root: ObjectBase>: ProjectionObservable {
     public typealias PersistedType = Root
 
-    /// The object that is projected.
+    /// The projected object.
     public final let rootObject: Root
 
-    /// Projects an object. Misuse where a projected property leads to nothing that is stored.
+    /// Creates a projection of an object. It is a programmer error if a projected property leads to nothing that is
+    /// stored.
     public required init(projecting object: Root) {
         rootObject = object
         checkedProjections.check(type(of: self)) { projectedProperties() }
@@ -44,7 +45,7 @@ open class Projection<Root: ObjectBase>: ProjectionObservable {
 
     /// The Realm of the root object; nil while it is unmanaged.
     public final var realm: Realm? { rootObject.realm }
-    /// True where the root object was deleted or its Realm invalidated.
+    /// True if the root object was deleted or its Realm was invalidated.
     public final var isInvalidated: Bool { rootObject.isInvalidated }
     /// True for an object of a frozen Realm.
     public final var isFrozen: Bool { rootObject.isFrozen }
@@ -55,19 +56,19 @@ open class Projection<Root: ObjectBase>: ProjectionObservable {
 
     public static var _confinedName: String { "objects" }
 
-    /// The name of the root's class.
+    /// Returns the name of the root's class.
     public static func className() -> String { Root.className() }
 }
 
-/// The classes of projections whose properties have been checked.
+/// The projection classes whose properties have been checked.
 private let checkedProjections = CheckedProjections()
 
 private final class CheckedProjections: Sendable {
     private let classes = Lock(Set<ObjectIdentifier>())
-    /// The class that was asked for last, without the lock: programs make many projections of one class.
+    /// The class that was checked last, read without the lock: programs create many projections of one class.
     private let last = Atomic<UInt>(0)
 
-    /// Misuse for a property that leads to nothing that is stored. Once for each class.
+    /// Reports a programmer error for a property that leads to nothing that is stored. Checks each class once.
     func check(_ type: Any.Type, _ properties: () -> [(name: String, projected: any AnyProjected)]) {
         let id = ObjectIdentifier(type)
         let word = UInt(bitPattern: id)
@@ -83,7 +84,7 @@ private final class CheckedProjections: Sendable {
 }
 
 extension Projection: CustomStringConvertible {
-    /// The projected properties with their paths and values.
+    /// A description of the projected properties with their paths and values.
     public final var description: String {
         let address = String(UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()), radix: 16)
         let start = "\(type(of: self))<\(Root.self)> <0x\(address)> {\n"
@@ -98,7 +99,7 @@ extension Projection: CustomStringConvertible {
 }
 
 extension ProjectionObservable {
-    /// The projected properties in the order of declaration, those of base classes first.
+    /// Returns the projected properties in the order of declaration, those of base classes first.
     func projectedProperties() -> [(name: String, projected: any AnyProjected)] {
         var found: [(name: String, projected: any AnyProjected)] = []
         var mirror: Mirror? = Mirror(reflecting: self)
@@ -116,7 +117,7 @@ extension ProjectionObservable {
 }
 
 extension Projection: Hashable {
-    /// True for projections of one class of the same object.
+    /// Returns whether both are projections of the same class and the same object.
     public static func == (left: Projection, right: Projection) -> Bool {
         type(of: left) == type(of: right)
             && (left.rootObject === right.rootObject || ObjectBase.areSameRow(left.rootObject, right.rootObject))
@@ -126,7 +127,7 @@ extension Projection: Hashable {
 }
 
 extension ObjectKeyIdentifiable where Self: ProjectionObservable {
-    /// That of the root object.
+    /// The identifier of the root object.
     public var id: UInt64 { rootObject.objectIdentity }
 }
 
@@ -149,8 +150,8 @@ extension ProjectionObservable {
     public static func _traced(_ recorder: _KeyPathRecorder) -> Self { Self(projecting: Root._traced(recorder)) }
 }
 
-/// The name of the root's property, or the names joined by dots, that a projected property leads to. Misuse where it
-/// leads to something that is not stored.
+/// Returns the name of the root's property that a projected property leads to, or several names joined by dots. A
+/// projected property that leads to something that is not stored is a programmer error.
 public func _name<Root: ProjectionObservable>(for keyPath: PartialKeyPath<Root>) -> String {
     let recorder = _KeyPathRecorder()
     recorder.recordEnd(Root._traced(recorder)[keyPath: keyPath])
@@ -163,42 +164,42 @@ public func _name<Root: ProjectionObservable>(for keyPath: PartialKeyPath<Root>)
 }
 
 extension Query where T: ProjectionObservable {
-    /// The property of the root that the projected property leads to.
+    /// The root's property that the projected property leads to.
     public subscript<V>(dynamicMember member: KeyPath<T, V>) -> Query<V> {
         appending(QueryMember(_name(for: member), isCollection: QueryMember.isOfMany(V.self)))
     }
 }
 
 extension RealmCollection where Element: ProjectionObservable {
-    /// The elements ordered by the projected property.
+    /// Returns the elements sorted by the projected property.
     public func sorted<T: _HasPersistedType>(
         by keyPath: KeyPath<Element, T>, ascending: Bool = true
     ) -> Results<Element> where T.PersistedType: SortableType {
         sorted(byKeyPath: _name(for: keyPath), ascending: ascending)
     }
 
-    /// The elements without those that equal an earlier one in all the projected properties.
+    /// Returns the elements without those that equal an earlier element in all the given projected properties.
     public func distinct<S: Sequence>(by keyPaths: S) -> Results<Element>
     where S.Element == PartialKeyPath<Element> {
         distinct(by: keyPaths.map { _name(for: $0) })
     }
 
-    /// The smallest value of the projected property; nil where there is none.
+    /// Returns the smallest value of the projected property, or nil if there is none.
     public func min<T: _HasPersistedType>(of keyPath: KeyPath<Element, T>) -> T? where T.PersistedType: MinMaxType {
         min(ofProperty: _name(for: keyPath))
     }
 
-    /// The largest value of the projected property; nil where there is none.
+    /// Returns the largest value of the projected property, or nil if there is none.
     public func max<T: _HasPersistedType>(of keyPath: KeyPath<Element, T>) -> T? where T.PersistedType: MinMaxType {
         max(ofProperty: _name(for: keyPath))
     }
 
-    /// The sum of the projected property's values; ints wrap.
+    /// Returns the sum of the projected property's values. Integers wrap on overflow.
     public func sum<T: _HasPersistedType>(of keyPath: KeyPath<Element, T>) -> T where T.PersistedType: AddableType {
         sum(ofProperty: _name(for: keyPath))
     }
 
-    /// The average of the projected property's values; nil where there is none.
+    /// Returns the average of the projected property's values, or nil if there is none.
     public func average<T: _HasPersistedType>(
         of keyPath: KeyPath<Element, T>
     ) -> T? where T.PersistedType: AddableType {

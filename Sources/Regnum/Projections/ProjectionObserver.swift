@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Observers of projections: an observed object whose changes are told by the names of the projected properties, with
-// the values that these show.
+// Observation of projections: an object is observed, and its changes are reported by the names and values of the
+// projected properties.
 
 public import Dispatch
 internal import RegnumEngine
 internal import RegnumObservation
 
-/// A projected property that has changed.
+/// A changed projected property.
 public typealias ProjectedPropertyChange = PropertyChange
 
 final class ProjectionObserver<P: ProjectionObservable>: ChangeObserver {
     private struct Property {
         let name: String
         let projected: any AnyProjected
-        /// What counts as its change.
+        /// The region whose changes count as changes of the property.
         let region: Region
-        /// The property of the root with which the path begins, and its column.
+        /// The first property of the path, in the root, and its column.
         let first: ClassProperty
         let column: Int
     }
@@ -25,13 +25,14 @@ final class ProjectionObserver<P: ProjectionObservable>: ChangeObserver {
     private let block: (ObjectChange<P>) -> Void
     private var isDeleted = false
 
-    /// Nil: all projected properties. Misuse for key paths that lead to nothing.
+    /// Creates an observer. If `keyPaths` is nil, it observes all projected properties. Invalid key paths are a
+    /// programmer error.
     init(_ projection: P, keyPaths: [String]?, _ block: @escaping (ObjectChange<P>) -> Void) {
         self.projection = projection
         self.block = block
         let binding = projection.rootObject.binding
         let projected = projection.projectedProperties()
-        // A name is that of a property of the root, or of one of the projection's own.
+        // A name may be that of a property of the root, or of a projected property.
         let wanted = keyPaths?.map { name -> String in
             let first = name.prefix { $0 != "." }
             if binding.schema.properties.contains(where: { $0.name == first }) { return name }
@@ -42,7 +43,7 @@ final class ProjectionObserver<P: ProjectionObservable>: ChangeObserver {
             let path = projected.path
             if let wanted, !wanted.contains(where: { Self.areRelated($0, path) }) { return nil }
             let first = path.prefix { $0 != "." }
-            // What shows no stored property does not change.
+            // A projected property without a stored property never changes.
             guard let place = binding.schema.properties.firstIndex(where: { $0.name == first }) else { return nil }
             return Property(
                 name: name, projected: projected, region: binding.region([path], depth: 0),
@@ -50,7 +51,7 @@ final class ProjectionObserver<P: ProjectionObservable>: ChangeObserver {
         }
     }
 
-    /// True where one begins with the other.
+    /// Returns whether one path is a prefix of the other.
     private static func areRelated(_ left: String, _ right: String) -> Bool {
         left == right || left.hasPrefix(right + ".") || right.hasPrefix(left + ".")
     }
@@ -85,8 +86,8 @@ final class ProjectionObserver<P: ProjectionObservable>: ChangeObserver {
         return { [block, projection] in block(.change(projection, changes)) }
     }
 
-    /// What the property showed before, where the root's own property has changed: an unmanaged root with the value
-    /// of then shows it.
+    /// Returns the previous value of the projected property if the root's own property has changed: it is read from an
+    /// unmanaged root with the previous value.
     private func oldValue(
         _ property: Property, _ root: ObjectBase, _ walk: RegionWalk
     ) throws(EngineError) -> Any? {
@@ -101,7 +102,7 @@ final class ProjectionObserver<P: ProjectionObservable>: ChangeObserver {
         return Self.shown(property.projected.value(of: past))
     }
 
-    /// Collections have no old values.
+    /// Returns the value, or nil for a collection: collections have no old values.
     private static func shown(_ value: Any) -> Any? {
         guard let value = unwrapped(value), !(value is any Sequence & ThreadConfined) else { return nil }
         return value
@@ -109,15 +110,15 @@ final class ProjectionObserver<P: ProjectionObservable>: ChangeObserver {
 }
 
 extension ProjectionObservable {
-    /// Calls `block` after each change of what the projection shows, and once when its object is deleted. Changes have
-    /// the names of the projected properties.
+    /// Calls `block` after each change of a projected property, and once when the object is deleted. Changes have the
+    /// names of the projected properties. It is a programmer error if the object is unmanaged or frozen.
     ///
     /// - Parameters:
-    ///   - keyPaths: names of properties of the root object, as in "name" or "address.city", or of projected
-    ///     properties: only what these show counts. Nil: all projected properties.
-    ///   - queue: a serial queue to be called on; nil: the thread of the projection.
-    ///   - block: is told what has changed.
-    /// - Returns: the token to hold as long as calls are wanted. Misuse where the object is unmanaged or frozen.
+    ///   - keyPaths: names of properties of the root object, such as "name" or "address.city", or of projected
+    ///     properties; only changes of these are reported. If nil, all projected properties.
+    ///   - queue: a serial queue for the callbacks; if nil, they run on the thread of the projection.
+    ///   - block: the callback, which receives the changes.
+    /// - Returns: A token. Keep it for as long as callbacks are wanted.
     public func observe(
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (ObjectChange<Self>) -> Void
     ) -> NotificationToken {
@@ -128,7 +129,7 @@ extension ProjectionObservable {
         }
     }
 
-    /// Misuse for key paths that lead to nothing.
+    /// Reports a programmer error for invalid key paths.
     func check(keyPaths: [String]?) { _ = ProjectionObserver(self, keyPaths: keyPaths) { _ in } }
 
     /// As `observe(keyPaths:on:_:)`, with key paths of the projection.
@@ -139,7 +140,7 @@ extension ProjectionObservable {
         observe(keyPaths: keyPaths.map { _name(for: $0) }, on: queue, block)
     }
 
-    /// Observes where the object is, or has been.
+    /// Registers the observation in the Realm that the object is, or was, in.
     func entry(_ keyPaths: [String]?, _ block: @escaping (ObjectChange<Self>) -> Void) -> ObservationEntry {
         rootObject.core.observeFromNow(ProjectionObserver(self, keyPaths: keyPaths, block))
     }

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names that code compiled against RealmSwift reaches into: what a type is stored as, and the way of values
-// between their own types and what subscripts show.
+// Names that code compiled against RealmSwift uses: the stored type of a Swift type, and conversion between a type's
+// own values and the form that subscripts return.
 
 internal import Foundation
 
 /// A type that can be part of a schema.
 public protocol _RealmSchemaDiscoverable {
-    /// As what it is stored; of a collection the type of its elements.
+    /// The type it is stored as; for a collection, the type of its elements.
     static var _rlmType: PropertyType { get }
-    /// True where it may be null; of a collection where its elements may be.
+    /// True if the value may be null; for a collection, if its elements may be.
     static var _rlmOptional: Bool { get }
 }
 
 extension _HasPersistedType {
-    /// As what it is stored; of a collection the type of its elements.
+    /// The type it is stored as; for a collection, the type of its elements.
     public static var _rlmType: PropertyType { _shape.type }
-    /// True where it may be null; of a collection where its elements may be.
+    /// True if the value may be null; for a collection, if its elements may be.
     public static var _rlmOptional: Bool { _shape.isOptional }
 }
 
 extension Optional: _RealmSchemaDiscoverable where Wrapped: _PersistableInsideOptional {}
 
-/// The value that `x`, as a subscript shows it, stands for. Ends the program where it does not fit.
+/// Converts `x`, in the form that subscripts return, to a value of type `T`. A value that does not fit is a programmer
+/// error.
 public func dynamicBridgeCast<T>(fromObjectiveC x: Any) -> T {
     func open<Value: _HasPersistedType>(_ type: Value.Type) -> Any? { Value._coerced(x) }
     if let type = T.self as? any _HasPersistedType.Type, let value = open(type) as? T { return value }
@@ -29,8 +30,8 @@ public func dynamicBridgeCast<T>(fromObjectiveC x: Any) -> T {
     misuse("Could not convert value '\(describe(x))' of type '\(type(of: x))' to type '\(T.self)'.")
 }
 
-/// What a subscript shows of the value: enums as raw values, numbers other than `Int` and `Double`
-/// as `NSNumber`; `NSNull` for nil.
+/// Converts a value to the form that subscripts return: enums as raw values, numbers other than `Int` and `Double` as
+/// `NSNumber`, nil as `NSNull`.
 public func dynamicBridgeCast<T>(fromSwift x: T) -> Any {
     func open<Value: _HasPersistedType>(_ value: Value) -> Any? {
         byName(Value._dynamic(value), Value._isBridgedByName)

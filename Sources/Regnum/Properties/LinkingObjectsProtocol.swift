@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// `LinkingObjects` as a property: nothing is stored; a managed object gets one bound to its row.
+// `LinkingObjects` as a property: nothing is stored; reading it from a managed object returns one bound to its row.
 
 internal import RegnumEngine
 
-/// Any `LinkingObjects`, for those who know the property from the schema.
+/// A type-erased `LinkingObjects`, for code that knows the property from the schema.
 public protocol _LinkingObjectsProtocol: _Persistable {
     init(_originProperty: String)
-    /// The name of the property whose links are meant; "" where the declaration does not tell.
+    /// The name of the property that links to the object; "" if the declaration does not specify it.
     var _originProperty: String { get }
-    /// Those of a managed object. Does not keep the object.
+    /// Returns the linking objects of a managed object, without retaining the object.
     static func _bound(to object: ObjectBase, originProperty: String) -> Self
 }
 
@@ -69,7 +69,7 @@ extension LinkingObjects: _HasPersistedType, _Persistable, _LinkingObjectsProtoc
     }
 }
 
-/// Any `LinkingObjects`, for those who trace key paths.
+/// A type-erased `LinkingObjects`, for tracing key paths.
 protocol TraceableLinks {
     var handle: LinkingObjectsHandle { get }
 }

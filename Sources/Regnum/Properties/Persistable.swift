@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a Swift type must offer to be a property or an element of a collection, and the markers that gate
-// methods at compile time. Names with a leading underscore are public only because users' code is compiled
+// The requirements on a Swift type that is a property or an element of a collection, and the marker protocols that
+// constrain methods at compile time. Names with a leading underscore are public only because users' code is compiled
 // against them.
 
 public import RegnumEngine
 
-/// How a Swift type is stored, as far as a schema tells.
+/// How a Swift type is stored, as described by a schema.
 public struct _PropertyShape {
     package enum Collection: UInt8, Sendable { case none, list, linkingObjects, set, dictionary }
 
     package var type: PropertyType
     package var isOptional = false
     package var collection = Collection.none
-    /// The class that links lead to.
+    /// The class that links point to.
     package var target: ObjectBase.Type?
-    /// True of projections, which cannot be stored.
+    /// True for projections, which cannot be stored.
     package var isProjection = false
-    /// True of types of the user's own that are stored as another one, `target` too where that is embedded.
+    /// True for custom types that are stored as another type. If that is an embedded class, `target` is set too.
     package var isCustom = false
-    /// True of types that have no form for some of what may be stored: enums, integers of fewer bits, and types of the
-    /// user's own that are stored as values.
+    /// True for types that cannot represent every value that may be stored: enums, integers of fewer than 64 bits, and
+    /// custom types that are stored as values.
     package var isPartial = false
-    /// How `add` finds the value in an unmanaged object; see `InsertPlan`.
+    /// How `add` reads the value from an unmanaged object; see `InsertPlan`.
     package var code = StorageCode.generic
 
     package init(_ type: PropertyType, code: StorageCode = .generic, target: ObjectBase.Type? = nil) {
@@ -33,10 +33,10 @@ public struct _PropertyShape {
 
     package var isCollection: Bool { collection != .none }
 
-    /// True of types of the user's own that are stored as embedded objects, and of collections of them.
+    /// True for custom types that are stored as embedded objects, and for collections of them.
     var hasEmbeddedForm: Bool { isCustom && target != nil }
 
-    /// How the column keeps it.
+    /// The kind of collection that the column stores.
     package var collectionKind: CollectionKind {
         switch collection {
         case .none, .linkingObjects: .none
@@ -47,61 +47,62 @@ public struct _PropertyShape {
     }
 }
 
-/// Layout of an unmanaged value in its object.
+/// The layout of an unmanaged value in its object.
 package enum StorageCode: UInt8, Sendable {
-    /// Anything else: asked through its type.
+    /// Any other layout; the value is read through its type.
     case generic
     case bool, int8, int16, int32, int64, float, double, string, data, date, objectID, uuid, decimal128
     case link, collection, mixed
 }
 
-/// One value between a Swift type and the engine.
+/// A value in conversion between a Swift type and the engine.
 public struct _RawValue {
     package var value: Value
-    /// A link on its way in: the object, managed or not.
+    /// For a link being stored: the object, managed or not.
     package var object: ObjectBase?
-    /// A link on its way out: where its object lives.
+    /// For a link being read: the class of its object.
     package var binding: ClassBinding?
-    /// A mixed value on its way in that holds objects or collections.
+    /// For a mixed value being stored: the value, if it holds objects or collections.
     var mixed: AnyRealmValue?
-    /// A link or collection of a mixed value on its way out: where it lies.
+    /// For a link or collection of a mixed value being read: its location.
     var place: ManagedPlace?
 
     package init(_ value: Value) { self.value = value }
 }
 
-/// An object that a collection holds, on its way out.
+/// An object in a collection that is being read.
 public struct _RowPlace {
-    /// Kept by the collection that the element is of, as `object` is.
+    /// The collection that contains the element keeps it alive, and also `object`.
     unowned(unsafe) let binding: ClassBinding
     let key: ObjectKey
-    /// Where it lies, if that is known.
+    /// The object's row, if it is known.
     let location: RowLocation?
-    /// Its accessor, if there is one already.
+    /// The object's accessor, if there is one already.
     var object: Unmanaged<ObjectBase>?
 }
 
 /// A type that can be stored: as a property, in a collection, or both.
 public protocol _HasPersistedType: _RealmSchemaDiscoverable {
-    /// The type as which it is stored.
+    /// The type that it is stored as.
     associatedtype PersistedType
     static var _shape: _PropertyShape { get }
     static func _fromRaw(_ raw: _RawValue) -> Self
-    /// Of objects and what projects them.
+    /// Returns the element for an object. For objects and projections.
     static func _element(_ place: _RowPlace) -> Self
     static func _toRaw(_ value: Self) -> _RawValue
-    /// The value as this type, or nil where it cannot be: what `init(value:)` and subscripts accept.
+    /// Converts a value to this type, as `init(value:)` and subscripts do; nil if it does not fit.
     static func _coerced(_ value: Any) -> Self?
-    /// The value as type Any: enums as their raw values, types of the user's own as what they are stored as.
+    /// Returns the value as type Any: enums as their raw values, custom types as the type they are stored as.
     static func _dynamic(_ value: Self) -> Any?
-    /// What subscripts show of what is stored, also where the type has no form for it. Of types of the user's own that
-    /// are stored as embedded objects: the object itself.
+    /// Returns a stored value in the form that subscripts return, even if the type cannot represent it. For custom
+    /// types that are stored as embedded objects, this is the object itself.
     static func _shown(_ raw: _RawValue) -> Any?
-    /// What is stored for a value of type Any, also for one that the type has no form for; nil where none can be.
+    /// Returns the value to store for a value of type Any, even if the type cannot represent it; nil if none can be
+    /// stored.
     static func _storable(_ value: Any) -> _RawValue?
-    /// True of numbers that are read by name as `NSNumber`; see `byName`.
+    /// True for numbers that are read by name as `NSNumber`; see `byName`.
     static var _isBridgedByName: Bool { get }
-    /// A value to go on tracing a key path with.
+    /// Returns a value to continue tracing a key path with.
     static func _traced(_ recorder: _KeyPathRecorder) -> Self
 }
 
@@ -113,31 +114,31 @@ extension _HasPersistedType {
     }
 }
 
-/// A type of `@Persisted` properties.
+/// A type that can be the type of a `@Persisted` property.
 public protocol _Persistable: _HasPersistedType {
-    /// What the wrapper holds: the bare value, or an optional that is filled on first use. Memory of zeros
-    /// must be destroyable without effect (accessors are made so).
+    /// The storage of the wrapper: the value itself, or an optional that is filled on first use. Destroying zeroed
+    /// memory of this type must have no effect, because accessors are created zeroed.
     associatedtype _Stored = Self
     static var _unset: _Stored { get }
     static func _wrapped(_ value: Self) -> _Stored
-    /// The value of an unmanaged object where it is there already.
+    /// Returns the value of an unmanaged object if it exists already.
     static func _peek(_ stored: _Stored) -> Self?
-    /// The value of an unmanaged object, made where it is not there yet.
+    /// Returns the value of an unmanaged object, creating it if it does not exist yet.
     static func _filled(_ stored: inout _Stored) -> Self
     static func _replace(_ stored: inout _Stored, _ value: Self)
-    /// The value in a `ColumnView`. `offset`: of the wrapper in the object.
+    /// Loads the value from a `ColumnView`. `offset` is the byte offset of the wrapper in the object.
     static func _load(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase, _ offset: Int) -> Self
-    /// True where a value of fixed size is all there is to store: then `_store` may be called.
+    /// True if storing a fixed-size value is all that a store has to do; then `_store` may be called.
     static var _hasFixedSize: Bool { get }
-    /// Stores into a writable `ColumnView` that needs nothing else.
+    /// Stores a value in a writable `ColumnView`, with no other effect.
     static func _store(_ value: Self, _ column: UnsafeMutableRawPointer, _ row: Int, _ object: ObjectBase)
-    /// As `_store` into a column that is as narrow as its integers: false, and nothing is stored, where it does not fit.
+    /// As `_store`, into a column with narrow integers. Returns false, and stores nothing, if the value does not fit.
     static func _storeNarrow(_ value: Self, _ column: UnsafeMutableRawPointer, _ row: Int) -> Bool
-    /// Stores into a managed object in a write, keeping indexes and links.
+    /// Stores a value in a managed object in a write transaction, and maintains indexes and links.
     static func _assign(_ value: Self, _ object: ObjectBase, _ column: Int)
 }
 
-/// A type whose optional is `_Persistable`. Objects are only that: links are always optional.
+/// A type whose optional is `_Persistable`. Objects conform only to this protocol, because links are always optional.
 public protocol _PersistableInsideOptional: _HasPersistedType {
     static var _hasFixedSizeInside: Bool { get }
     static func _loadOptional(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase) -> Self?
@@ -146,7 +147,7 @@ public protocol _PersistableInsideOptional: _HasPersistedType {
     static func _assignOptional(_ value: Self?, _ object: ObjectBase, _ column: Int)
     static func _fromOptionalRaw(_ raw: _RawValue) -> Self?
     static var _optionalShape: _PropertyShape { get }
-    /// The type's own default.
+    /// Returns the type's own default.
     static func _makeUnset() -> Self
 }
 
@@ -156,25 +157,25 @@ public protocol RealmCollectionValue: Hashable, _HasPersistedType {}
 /// A type whose optional can be an element of a Realm collection.
 public protocol _RealmCollectionValueInsideOptional: RealmCollectionValue, _PersistableInsideOptional {}
 
-/// Stored types that may be indexed.
+/// A stored type that can be indexed.
 public protocol _Indexable {}
-/// Stored types that may be primary keys.
+/// A stored type that can be a primary key.
 public protocol _PrimaryKey {}
-/// Types with a smallest and a largest value.
+/// A type with a minimum and a maximum.
 public protocol MinMaxType {}
-/// Types with a sum and an average.
+/// A type with a sum and an average.
 public protocol AddableType { init() }
-/// Types whose collections can be sorted.
+/// A type whose collections can be sorted.
 public protocol SortableType {}
-/// Elements with properties, by whose key paths collections of them can be sorted.
+/// An element type with properties, whose collections can be sorted by key path.
 public protocol KeypathSortable {}
 extension ObjectBase: KeypathSortable {}
 extension Projection: KeypathSortable {}
-/// Stored types that queries compare by order.
+/// A stored type that queries compare by order.
 public protocol _QueryNumeric {}
-/// Stored types that queries compare as bytes.
+/// A stored type that queries compare as bytes.
 public protocol _QueryBinary {}
-/// Stored types that queries compare as text.
+/// A stored type that queries compare as text.
 public protocol _QueryString: _QueryBinary {}
 
 extension _Persistable where _Stored == Self {
@@ -186,7 +187,7 @@ extension _Persistable where _Stored == Self {
     }
 }
 
-/// Types whose unset value is made on first use and then stays.
+/// A type whose default is created on first use and then kept.
 public protocol _MadeOnFirstUse: _Persistable where _Stored == Self? {
     static func _makeDefault() -> Self
 }
@@ -224,7 +225,7 @@ extension _Persistable {
     }
 }
 
-/// Stores what a property was set to. `target`: the class that its links lead to.
+/// Stores the value that a property was set to. `target` is the class that its links point to.
 func assignRaw(
     _ raw: _RawValue, _ target: @autoclosure () -> ObjectBase.Type?, _ object: ObjectBase, _ column: Int
 ) {
@@ -232,7 +233,7 @@ func assignRaw(
     var value = raw.value
     if let linked = raw.object {
         linked.requireClass(target(), for: .property)
-        // An embedded object may be assigned to where it is already.
+        // An embedded object may be assigned to the property that already holds it.
         if linked.isOwned, linked.isLinked(from: object, column) { return }
         value = .link(binding.core.adopt(linked, for: .property))
     }

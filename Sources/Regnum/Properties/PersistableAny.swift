@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// AnyRealmValue as a stored type: a mixed column. On its way in, what holds objects or collections stays as it is
-// until a Realm is known (`_RawValue.mixed`, `RealmCore.mixedValue`); on its way out, links and collections need
-// the place they came from (`_RawValue.place`).
+// `AnyRealmValue` as a stored type: a mixed column. When a value that holds objects or collections is stored, it is
+// kept unchanged until its Realm is known (`_RawValue.mixed`, `RealmCore.mixedValue`). When links and collections are
+// read, they need the location they were read from (`_RawValue.place`).
 
 internal import Foundation
 internal import RegnumEngine
@@ -69,7 +69,7 @@ extension AnyRealmValue: _Persistable, RealmCollectionValue, RealmPropertyType {
 
     public static var _isBridgedByName: Bool { true }
 
-    /// What subscripts show: the value itself, nil for `.none`.
+    /// Returns the value in the form that subscripts return: the value itself, nil for `.none`.
     public static func _dynamic(_ value: AnyRealmValue) -> Any? {
         switch value {
         case .none: nil
@@ -91,12 +91,12 @@ extension AnyRealmValue: _Persistable, RealmCollectionValue, RealmPropertyType {
 
     public static func _traced(_ recorder: _KeyPathRecorder) -> AnyRealmValue { .none }
 
-    /// Every value that can be stored; arrays become lists, dictionaries with text keys dictionaries.
-    /// Misuse for those that lie in one another deeper than can be stored.
+    /// Converts any value that can be stored; arrays become lists, and dictionaries with String keys become
+    /// dictionaries. Nesting deeper than can be stored is a programmer error.
     public static func _coerced(_ value: Any) -> AnyRealmValue? { coerced(value, 0) }
 
     private static func coerced(_ value: Any, _ depth: Int) -> AnyRealmValue? {
-        // A cast to a class would look at all that is in them.
+        // A cast to a class would examine all their elements.
         if type(of: value) == [Any].self || type(of: value) == [String: Any].self { return collection(value, depth) }
         if let value = value as? AnyRealmValue { return value }
         guard let value = unwrapped(value) else { return AnyRealmValue.none }
@@ -117,7 +117,7 @@ extension AnyRealmValue: _Persistable, RealmCollectionValue, RealmPropertyType {
         }
     }
 
-    /// Of a type that has a column of its own: enums as their raw values.
+    /// Converts a value of a type that can be stored on its own; enums become their raw values.
     private static func stored<T: _HasPersistedType>(_ value: T, _ depth: Int) -> AnyRealmValue? {
         let raw = T._toRaw(value)
         if case .null = raw.value { return collection(value, depth) }
@@ -130,7 +130,7 @@ extension AnyRealmValue: _Persistable, RealmCollectionValue, RealmPropertyType {
         case UInt8(ascii: "c") where number.int8Value == 0 || number.int8Value == 1: .bool(number.boolValue)
         case UInt8(ascii: "f"): .float(number.floatValue)
         case UInt8(ascii: "d"): .double(number.doubleValue)
-        // As larger numbers of a JSON text, which are decimals.
+        // As with larger numbers in a JSON text, which are decimals.
         case UInt8(ascii: "Q") where number.uint64Value > UInt64(Int.max): .decimal128(Decimal128(number: number))
         default: .int(number.intValue)
         }
@@ -140,7 +140,7 @@ extension AnyRealmValue: _Persistable, RealmCollectionValue, RealmPropertyType {
         if depth >= MixedCodec.depthLimit, Coercion.entries(value) != nil || Coercion.elements(value) != nil {
             refuseDepth()
         }
-        // A list would be another thing: there are no sets in values of any type.
+        // Values of any type cannot be sets, and a list would be a different value.
         if value is any SetAlgebra || isInstance(value) && (value is NSSet || value is any AnyOwnedSet) { return nil }
         if let entries = Coercion.entries(value) {
             var values: [String: AnyRealmValue] = [:]
@@ -159,7 +159,7 @@ extension AnyRealmValue: _Persistable, RealmCollectionValue, RealmPropertyType {
         return .fromArray(values)
     }
 
-    /// Misuse: collections in one another that are deeper than can be stored.
+    /// Reports a programmer error: collections are nested more deeply than can be stored.
     @inline(never)
     fileprivate static func refuseDepth() -> Never {
         misuse(
@@ -189,8 +189,8 @@ extension AnyRealmValue: _Persistable, RealmCollectionValue, RealmPropertyType {
 extension AnyRealmValue: _Indexable, MinMaxType, AddableType, SortableType, _QueryNumeric {}
 
 extension AnyRealmValue {
-    /// Calls `body` with the object that the value is, or those that it holds, in their order. Of what is too deep to be
-    /// stored there are none.
+    /// Calls `body` with each object that the value is or contains, in order. Objects nested more deeply than can be
+    /// stored are skipped.
     func forEachObject(_ depth: Int = 0, _ body: (Object) -> Void) {
         switch self {
         case .object(let object): body(object)
@@ -202,7 +202,7 @@ extension AnyRealmValue {
         }
     }
 
-    /// Misuse for what a set cannot hold.
+    /// Reports a programmer error for a value that a set cannot hold.
     func requireSetElement() {
         switch self {
         case .list, .dictionary: misuse("Sets cannot hold lists or dictionaries.")
@@ -212,15 +212,16 @@ extension AnyRealmValue {
 }
 
 extension RealmCore {
-    /// A mixed value for the engine. `key` gives the key of an object: adds it where it is unmanaged. `depth`: of
-    /// the collections it is to lie in. Misuse for what is deeper than 100, for keys that cannot be stored.
+    /// Converts a mixed value for the engine. `key` returns the key of an object, which it adds if the object is
+    /// unmanaged. `depth` is the number of collections that will contain the value. Nesting deeper than 100 and keys
+    /// that cannot be stored are programmer errors.
     func mixedValue(_ value: AnyRealmValue, depth: Int = 0, _ key: (ObjectBase) -> ObjectKey) -> Value {
         if let scalar = value.scalar { return scalar }
         if depth >= MixedCodec.depthLimit { AnyRealmValue.refuseDepth() }
         switch value {
         case .object(let object):
             let found = key(object)
-            // What is looked for may be in no Realm, and then has no table.
+            // When searching for a value, its object may belong to no Realm and therefore have no table.
             return found == .none ? .null : .typedLink(object.binding.tableKey, found)
         case .list(let list):
             return .list(list.map { mixedValue($0, depth: depth + 1, key) })
@@ -235,7 +236,7 @@ extension RealmCore {
         }
     }
 
-    /// As `mixedValue`, to look for; nil where it has an object that is not one of this Realm.
+    /// As `mixedValue`, for searching; nil if the value contains an object that is not in this Realm.
     func soughtMixedValue(_ value: AnyRealmValue) -> Value? {
         var isHere = true
         let found = mixedValue(value) { object in
@@ -252,8 +253,8 @@ extension RealmCore {
 }
 
 extension ManagedPlace {
-    /// The object behind a link of a mixed value: of its class, where the Realm knows one, else dynamic. What is read
-    /// of a dynamic object is dynamic, as by its other links.
+    /// Returns the object that a link of a mixed value points to: typed if the Realm knows its class, otherwise
+    /// dynamic. Objects read from a dynamic object are dynamic, as with its other links.
     fileprivate func object(_ table: TableKey, _ key: ObjectKey) -> Object? {
         let isDynamic = binding.schema.type == DynamicObject.self
         let known = isDynamic ? nil : core.binding(forTable: table)

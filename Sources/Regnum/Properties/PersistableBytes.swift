@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// String and Data as stored types: bytes in the group's heap, or in a block of their own where they are long.
+// String and Data as stored types: bytes in the row group's heap, or in a block of their own if they are long.
 
 public import Foundation
 public import RegnumEngine
 
-/// Most bytes that RealmSwift's users may store.
+/// The largest byte counts that RealmSwift allows.
 enum ByteLimits {
     static let string = 0xff_ffff - 16
     static let data = 0xff_ffff - 15
 }
 
-/// The bytes of a value that lies in a block of its own.
+/// Reads the bytes of a value that is stored in a block of its own.
 @usableFromInline @inline(never)
 func loadBlob<R>(
     _ object: ObjectBase, _ column: UnsafeRawPointer, _ row: Int, _ body: (UnsafeRawBufferPointer) -> R
@@ -26,7 +26,7 @@ func loadBlob<R>(
     }
 }
 
-/// Misuse for bytes that are too many for a property.
+/// Reports a programmer error if there are too many bytes for a property.
 @inline(__always)
 func checkLength(_ what: String, _ count: Int, _ limit: Int) {
     if count > limit { refuseLength(what, count, limit) }

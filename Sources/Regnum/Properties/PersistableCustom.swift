@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types of the user's own as stored types: kept as another type that can be stored, or as an embedded object.
+// Custom types as stored types: stored as another type that can be stored, or as an embedded object.
 
 internal import RegnumEngine
 
-/// What `CustomPersistable` and `FailableCustomPersistable` share; adopt one of these.
+/// The common requirements of `CustomPersistable` and `FailableCustomPersistable`; conform to one of those.
 public protocol _CustomPersistable: _Persistable, _PersistableInsideOptional, _RealmCollectionValueInsideOptional
 where PersistedType: _PersistableInsideOptional, _Stored == _CustomBox<Self>? {
-    /// The value as it is stored.
+    /// The value in its stored form.
     var persistableValue: PersistedType { get }
-    /// The value that is stored so; nil where there is none.
+    /// Returns the value for a stored one; nil if there is none.
     static func _converted(_ persisted: PersistedType) -> Self?
 }
 
-/// A type that is stored as another one: as a property, its optional, or an element of a collection.
+/// A type that is stored as another type: as a property, its optional, or an element of a collection.
 ///
 /// ```swift
 /// struct Kilograms: CustomPersistable {
@@ -22,30 +22,32 @@ where PersistedType: _PersistableInsideOptional, _Stored == _CustomBox<Self>? {
 /// }
 /// ```
 ///
-/// `PersistedType` is a type of values or a class of embedded objects. Queries, sorts, indexes and figures see the
-/// value as it is stored; a read of a property calls `init(persistedValue:)`, which therefore should be quick. The
-/// default is made of the default of `PersistedType`.
+/// `PersistedType` is a value type or a class of embedded objects. Queries, sorts, indexes and aggregates use the
+/// stored form; each read of a property calls `init(persistedValue:)`, which should therefore be fast. The default is
+/// created from the default of `PersistedType`.
 ///
-/// By name, as in `object["weight"]`, the value is read as what is stored. Where that is an embedded object, a managed
-/// object gives that object itself, to be read and changed; an unmanaged one gives a new one, made of the value.
-/// Setting such a property to nil by name takes what is stored away, also where it is not optional: then it has the
-/// default of its type, and gives by name a new object made of that.
+/// When read by name, as in `object["weight"]`, the value has its stored form. If that is an embedded object, a managed
+/// object returns the embedded object itself, which can be read and changed; an unmanaged object returns a new one
+/// created from the value. Setting such a property to nil by name removes the stored object, even if the property is
+/// not optional: it then has the default of its type, and reading it by name returns a new object created from that
+/// default.
 public protocol CustomPersistable: _CustomPersistable {
-    /// As what it is stored.
+    /// The type that it is stored as.
     associatedtype PersistedType
-    /// The value that is stored as `persistedValue`.
+    /// Creates the value that is stored as `persistedValue`.
     init(persistedValue: PersistedType)
 }
 
-/// A type that is stored as another one, where not all values of that stand for one.
+/// A type that is stored as another type, some of whose values it cannot represent.
 ///
-/// A stored value that `init(persistedValue:)` refuses reads as nil where the property or element is optional; else
-/// reading it ends the program. By name, as in `object["word"]`, it is read and stored as any other. Making the default
-/// of a property that has none of its own ends the program where the default of `PersistedType` is refused.
+/// A stored value for which `init(persistedValue:)` returns nil is read as nil if the property or element is optional;
+/// otherwise reading it terminates the program. When accessed by name, as in `object["word"]`, it is read and stored
+/// like any other value. If a property has no default of its own, creating its default terminates the program if
+/// `init(persistedValue:)` returns nil for the default of `PersistedType`.
 public protocol FailableCustomPersistable: _CustomPersistable {
-    /// As what it is stored.
+    /// The type that it is stored as.
     associatedtype PersistedType
-    /// The value that is stored as `persistedValue`; nil where none is.
+    /// Creates the value that is stored as `persistedValue`; nil if there is none.
     init?(persistedValue: PersistedType)
 }
 
@@ -57,8 +59,8 @@ extension FailableCustomPersistable {
     public static func _converted(_ persisted: PersistedType) -> Self? { Self(persistedValue: persisted) }
 }
 
-/// What a property of an unmanaged object holds of a custom type: accessors are made of zeros, which not every
-/// type of the user's can be destroyed from.
+/// The storage of a custom value in an unmanaged object. A class, because accessors are created zeroed, and destroying
+/// zeroed memory is not safe for every custom type.
 public final class _CustomBox<Value> {
     let value: Value
     init(_ value: Value) { self.value = value }
@@ -134,11 +136,12 @@ extension _CustomPersistable {
         return persisted.flatMap { _converted($0) }
     }
 
-    /// Nil where the type has no form for what is stored.
+    /// Returns the value for a stored one; nil if the type cannot represent it.
     @usableFromInline
     static func loaded(_ persisted: PersistedType?) -> Self? {
         if let persisted { return _converted(persisted) }
-        // An embedded object may be missing; else it is an enum that has no case for what is stored.
+        // An embedded object may be missing. Otherwise the persisted type is an enum that has no case for the stored
+        // value.
         return PersistedType._shape.target == nil ? nil : customDefault()
     }
 
@@ -151,7 +154,7 @@ extension _CustomPersistable {
 
     // MARK: As values of type Any
 
-    /// A value of the type, or what is stored of one.
+    /// Converts a value of the type, or a value in its stored form.
     public static func _coerced(_ value: Any) -> Self? {
         if let value = value as? Self { return value }
         return PersistedType._coerced(value).flatMap { _converted($0) }
@@ -162,7 +165,7 @@ extension _CustomPersistable {
 
     public static func _shown(_ raw: _RawValue) -> Any? {
         if PersistedType._shape.target == nil || raw.binding != nil { return PersistedType._shown(raw) }
-        // There is no embedded object: one of the default.
+        // The embedded object is missing: return one created from the default.
         return _dynamic(_fromRaw(raw))
     }
 
@@ -171,11 +174,11 @@ extension _CustomPersistable {
         return PersistedType._shape.target == nil ? PersistedType._storable(value) : nil
     }
 
-    /// The default: its own members are not stored, so there is nothing to go on tracing.
+    /// Returns the default: its own members are not stored, so tracing ends here.
     public static func _traced(_ recorder: _KeyPathRecorder) -> Self { customDefault() }
 }
 
-/// The embedded object that stands for a value of a custom type; nil where that is stored as a value.
+/// Returns the embedded object that represents a value of a custom type; nil if the type is stored as a value.
 func embeddedForm(of value: Any) -> ObjectBase? {
     func open<T: _CustomPersistable>(_ value: T) -> ObjectBase? { T._toRaw(value).object }
     guard let custom = value as? any _CustomPersistable else { return nil }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decimal128 as a stored type: 16 bytes a value.
+// `Decimal128` as a stored type: 16 bytes per value.
 
 internal import RegnumEngine
 
 extension Decimal128: _MadeOnFirstUse, _PersistableInsideOptional, _RealmCollectionValueInsideOptional {
     public typealias PersistedType = Decimal128
     public static var _shape: _PropertyShape { _PropertyShape(.decimal128, code: .decimal128) }
-    /// 0.
+    /// Returns 0.
     public static func _makeDefault() -> Self { unsafeDowncast(Decimal128(), to: Self.self) }
 
     public static func _load(
@@ -33,15 +33,15 @@ extension Decimal128: _MadeOnFirstUse, _PersistableInsideOptional, _RealmCollect
         _RawValue(.decimal128(value.bits.low, value.bits.high))
     }
 
-    /// From a Decimal128, a number of any type, or text that is a number.
+    /// Converts a Decimal128, a number of any type, or numeric text.
     public static func _coerced(_ value: Any) -> Self? {
         if let value = value as? Self { return value }
         guard let present = unwrapped(value) else { return nil }
-        // By its type: on Linux an NSNumber of 0 or 1 can be cast to Bool.
+        // Tested by the exact type: on Linux an NSNumber of 0 or 1 can be cast to Bool.
         guard type(of: present) != Bool.self, let bits = Decimal128.bits(of: present) else { return nil }
-        // Text that is no number is not taken for NaN.
+        // Reject text that is not a number, instead of storing NaN.
         if bits.isNaN, let text = present as? String, !DecimalBits.isNaNText(text) { return nil }
-        // Nor a number that is too large for infinity.
+        // Reject a number that is too large, instead of storing infinity.
         if bits.isInfinite, let text = present as? String, text.contains(where: \.isNumber) { return nil }
         return unsafeDowncast(Decimal128(value: present), to: Self.self)
     }

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enums with raw values as stored types: kept as their raw value.
+// Enums with raw values as stored types: stored as their raw values.
 
 internal import RegnumEngine
 
-/// An enum that can be stored in a `RealmOptional` or a `RealmProperty`, as RealmSwift had it before
-/// `PersistableEnum`: `let size = RealmOptional<Size>()`.
+/// An enum that can be stored in a `RealmOptional` or a `RealmProperty`, as in RealmSwift before `PersistableEnum`:
+/// `let size = RealmOptional<Size>()`.
 public protocol RealmEnum: RawRepresentable, RealmOptionalType
 where RawValue: _Persistable & _PersistableInsideOptional, PersistedType == RawValue.PersistedType {}
 
-/// An enum with a raw value of an integer, floating-point or String type that can be a property or an
-/// element.
+/// An enum with a raw value of an integer, floating-point or String type that can be a property or an element.
 ///
 /// ```swift
 /// enum Size: String, PersistableEnum { case small, large }
 /// ```
 ///
-/// A raw value in the file that no case has ends the program when read, and reads as nil where the property or element
-/// is optional. By name, as in `object["size"]`, and in descriptions it is read and stored as any other raw value.
+/// Reading a stored raw value that has no case returns nil if the property or element is optional; otherwise it
+/// terminates the program. When accessed by name, as in `object["size"]`, and in descriptions, it is treated like any
+/// other raw value.
 public protocol PersistableEnum:
     _Persistable, _PersistableInsideOptional, _RealmCollectionValueInsideOptional, RealmEnum, CaseIterable,
     Comparable
 where RawValue: Comparable, _Stored == Self {}
 
 extension PersistableEnum {
-    /// The first case.
+    /// Creates the first case.
     public init() {
         guard let first = Self.allCases.first else {
             misuse("The enum '\(Self.self)' has no cases, so there is no default value of it.")
@@ -31,7 +31,7 @@ extension PersistableEnum {
         self = first
     }
 
-    /// By raw value.
+    /// Compares the raw values.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 
     public static var _unset: Self { Self() }
@@ -99,7 +99,7 @@ extension RealmEnum {
     public static func _makeUnset() -> Self { unset() }
     public static func _traced(_ recorder: _KeyPathRecorder) -> Self { unset() }
 
-    /// The case of the raw value's own default. An enum of this kind need not say what its cases are.
+    /// Returns the case for the default of the raw value's type. An enum of this kind need not list its cases.
     private static func unset() -> Self {
         let raw = RawValue._makeUnset()
         guard let value = Self(rawValue: raw) else {
@@ -121,7 +121,7 @@ extension RealmEnum {
 
     public static func _toRaw(_ value: Self) -> _RawValue { RawValue._toRaw(value.rawValue) }
 
-    /// A case, or its raw value.
+    /// Converts a case, or its raw value.
     public static func _coerced(_ value: Any) -> Self? {
         if let value = value as? Self { return value }
         return RawValue._coerced(value).flatMap { Self(rawValue: $0) }
@@ -136,7 +136,7 @@ extension RealmEnum {
     }
 }
 
-/// Misuse: a value of a column that its property's type has no form for.
+/// Reports a programmer error: a column value that the type of its property cannot represent.
 @usableFromInline @inline(never)
 func unknownRawValue(_ raw: String, _ type: String, _ column: UnsafeRawPointer, _ object: ObjectBase) -> Never {
     let number =
@@ -144,7 +144,7 @@ func unknownRawValue(_ raw: String, _ type: String, _ column: UnsafeRawPointer, 
     unknownRawValue(raw, type, in: object.binding.label(number, of: object.rowKey))
 }
 
-/// Misuse: a value, or an element of a collection, that its type has no form for.
+/// Reports a programmer error: a value, or an element of a collection, that its type cannot represent.
 func unknownRawValue(_ raw: String, _ type: String, _ place: ManagedPlace?) -> Never {
     unknownRawValue(raw, type, in: place.map { $0.binding.label($0.column, of: $0.key) } ?? "The file")
 }
@@ -157,7 +157,7 @@ private func unknownRawValue(_ raw: String, _ type: String, in place: String) ->
 }
 
 extension ClassBinding {
-    /// A property of an object, for messages.
+    /// Returns a description of an object's property for messages.
     fileprivate func label(_ column: Int, of key: ObjectKey) -> String {
         let property = columns.firstIndex(of: column).map { schema.properties[$0].name } ?? "?"
         var object = "an object without a primary key"

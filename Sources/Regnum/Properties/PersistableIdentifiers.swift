@@ -4,13 +4,13 @@
 public import Foundation
 public import RegnumEngine
 
-/// A Date as seconds since 1970 and nanoseconds. Both ways go through the reference date, the one in which
-/// Foundation keeps dates, so that a stored date equals the original.
+/// Conversion of a Date to and from seconds since 1970 and nanoseconds. Both directions go through the reference date
+/// in which Foundation represents dates, so that a stored date equals the original.
 @usableFromInline
 enum DateCoding {
     @inlinable static var referenceSeconds: Int64 { 978_307_200 }
 
-    /// Cuts below a nanosecond. NaN becomes 1970; what lies outside becomes the first or last second.
+    /// Truncates to a nanosecond. NaN becomes 1970; a date out of range becomes the first or last timestamp.
     static func timestamp(_ date: Date) -> Timestamp {
         let interval = date.timeIntervalSinceReferenceDate
         let limit = 9_223_372_035_876_468_000.0
@@ -20,13 +20,14 @@ enum DateCoding {
                 ? Timestamp(seconds: .max, nanoseconds: 999_999_999)
                 : Timestamp(seconds: .min, nanoseconds: -999_999_999)
         }
-        // One instruction; `rounded` is a call where the processor may be any of its kind.
+        // One instruction; `rounded` is a function call when the code targets a generic processor.
         let seconds = Int64(interval)
         let whole = Double(seconds)
         let fraction = interval - whole
         if fraction == 0 { return Timestamp(seconds: seconds + referenceSeconds, nanoseconds: 0) }
         var nanoseconds = Int32(fraction * 1_000_000_000)
-        // Cutting may lose a nanosecond of a date that was read from a file: its own must come out again.
+        // Truncation may lose a nanosecond of a date that was read from a file; the same nanosecond must be stored
+        // again.
         if whole + Double(nanoseconds) / 1_000_000_000 != interval {
             let next = nanoseconds + (fraction < 0 ? -1 : 1)
             if whole + Double(next) / 1_000_000_000 == interval { nanoseconds = next }
@@ -34,9 +35,9 @@ enum DateCoding {
         return timestamp(seconds + referenceSeconds, nanoseconds)
     }
 
-    /// With both signs alike.
+    /// Returns a timestamp whose seconds and nanoseconds have the same sign.
     private static func timestamp(_ seconds: Int64, _ nanoseconds: Int32) -> Timestamp {
-        // A fraction near 1 may have been rounded up to it.
+        // A fraction near 1 may have been rounded up to 1.
         var seconds = seconds + Int64(nanoseconds / 1_000_000_000)
         var nanoseconds = nanoseconds % 1_000_000_000
         if seconds > 0, nanoseconds < 0 {
@@ -51,12 +52,12 @@ enum DateCoding {
 
     @inlinable @inline(__always)
     static func date(seconds: Int64, nanoseconds: Int32) -> Date {
-        // Wraps only for the clamped first second.
+        // Overflows only for the clamped first second.
         let whole = seconds.subtractingReportingOverflow(referenceSeconds)
         var base = whole.overflow ? Double(seconds) : Double(whole.partialValue)
         if nanoseconds == 0 { return Date(timeIntervalSinceReferenceDate: base) }
         var nanoseconds = nanoseconds
-        // Both with one sign, as they were cut: exact to the nanosecond around the reference date.
+        // Give both parts the same sign, as they had when truncated: exact to the nanosecond around the reference date.
         if base < 0, nanoseconds > 0 {
             base += 1
             nanoseconds -= 1_000_000_000
@@ -71,7 +72,7 @@ enum DateCoding {
 extension Date: _MadeOnFirstUse, _PersistableInsideOptional, _RealmCollectionValueInsideOptional {
     public typealias PersistedType = Date
     public static var _shape: _PropertyShape { _PropertyShape(.date, code: .date) }
-    /// Now.
+    /// Returns the current date.
     public static func _makeDefault() -> Date { Date() }
 
     @inlinable @inline(__always)
@@ -88,7 +89,7 @@ extension Date: _MadeOnFirstUse, _PersistableInsideOptional, _RealmCollectionVal
         let view = column.assumingMemoryBound(to: ColumnView.self)
         let time = DateCoding.timestamp(value)
         view.pointee.data.storeBytes(of: time.seconds, toByteOffset: row &<< 3, as: Int64.self)
-        // Writable date columns have nanoseconds always.
+        // Writable date columns always have nanoseconds.
         view.pointee.aux.unsafelyUnwrapped
             .storeBytes(of: time.nanoseconds, toByteOffset: row &<< 2, as: Int32.self)
     }
@@ -105,7 +106,7 @@ extension Date: _Indexable, MinMaxType, SortableType, _QueryNumeric {}
 extension UUID: _MadeOnFirstUse, _PersistableInsideOptional, _RealmCollectionValueInsideOptional {
     public typealias PersistedType = UUID
     public static var _shape: _PropertyShape { _PropertyShape(.UUID, code: .uuid) }
-    /// Random, or of the generator in force.
+    /// Returns a random UUID, or one from the current `IdentifierGenerator`.
     public static func _makeDefault() -> UUID { IdentifierGenerator.current?.uuid() ?? UUID() }
 
     public static func _load(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase, _ offset: Int)
@@ -130,7 +131,7 @@ extension UUID: _MadeOnFirstUse, _PersistableInsideOptional, _RealmCollectionVal
         let words = value.words
         return _RawValue(.uuid(words.0, words.1))
     }
-    /// A UUID, or its text.
+    /// Converts a UUID, or its text.
     public static func _coerced(_ value: Any) -> UUID? {
         (value as? UUID) ?? (value as? String).flatMap { UUID(uuidString: $0) }
     }
@@ -146,7 +147,7 @@ extension UUID {
 extension ObjectId: _MadeOnFirstUse, _PersistableInsideOptional, _RealmCollectionValueInsideOptional {
     public typealias PersistedType = ObjectId
     public static var _shape: _PropertyShape { _PropertyShape(.objectId, code: .objectID) }
-    /// A new one.
+    /// Returns a newly generated ObjectId.
     public static func _makeDefault() -> Self { unsafeDowncast(ObjectId.generate(), to: Self.self) }
 
     public static func _load(

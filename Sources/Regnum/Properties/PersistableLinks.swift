@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects as stored types: links. As properties they are optional, as elements of lists not.
+// Objects as stored types: links. They are optional as properties, but not as elements of lists.
 
 internal import RegnumEngine
 
-/// The members that every model class gets through its conformances; they are not members of `ObjectBase`.
+/// The members that every model class gets through its conformances instead of from `ObjectBase`.
 public protocol _ObjectValue: ObjectBase, _PersistableInsideOptional, _RealmCollectionValueInsideOptional {}
 
 extension _ObjectValue {
@@ -19,7 +19,7 @@ extension _ObjectValue {
             target.makeAccessor(ObjectKey(rawValue: UInt64(bitPattern: key))), to: Self.self)
     }
 
-    /// Link columns keep the reverse of links, so nobody comes here.
+    /// Never called: link columns maintain backlinks.
     public static func _storeOptional(
         _ value: Self?, _ column: UnsafeMutableRawPointer, _ row: Int, _ object: ObjectBase
     ) {
@@ -85,8 +85,8 @@ extension ObjectBase: _ObjectValue {
 }
 
 extension RealmCore {
-    /// The key of an object of this Realm to be linked to from `place`; an unmanaged one is added first. Misuse for an
-    /// embedded object that is managed.
+    /// Returns the key of an object of this Realm that `place` will link to; an unmanaged object is added first. A
+    /// managed embedded object is a programmer error.
     func adopt(_ object: ObjectBase, for place: LinkPlace) -> ObjectKey {
         requireNoOwner(object, place)
         if object.rowContext == nil {

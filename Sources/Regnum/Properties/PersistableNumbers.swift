@@ -6,7 +6,7 @@ public import RegnumEngine
 extension _Persistable where Self: FixedWidthInteger {
     @inlinable @inline(__always) public static var _unset: Self { 0 }
 
-    /// Misuse where the stored value does not fit the declared width.
+    /// Loads an integer. Terminates the program if the stored value does not fit the declared width.
     @inlinable @inline(__always)
     public static func _load(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase, _ offset: Int)
         -> Self
@@ -36,14 +36,14 @@ extension _Persistable where Self: FixedWidthInteger {
     }
     public static func _toRaw(_ value: Self) -> _RawValue { _RawValue(.int(Int64(value))) }
     public static func _coerced(_ value: Any) -> Self? {
-        // By its type: a cast would take an NSNumber of a Double too.
+        // Tested by the exact type: a cast would also accept an NSNumber that holds a Double.
         if type(of: value) == Self.self { return value as? Self }
         return Coercion.integer(value).flatMap { Self(exactly: $0) }
     }
     public static var _isBridgedByName: Bool { Self.self != Int.self }
-    /// All widths show as Int.
+    /// Returns the value as an Int, whatever its width.
     public static func _dynamic(_ value: Self) -> Any? { Int(value) }
-    /// Columns have 64 bits, whatever the type has.
+    /// Returns the full 64 bits of the column, whatever the width of the type.
     public static func _shown(_ raw: _RawValue) -> Any? {
         if case .int(let value) = raw.value { return Int(value) }
         return 0
@@ -142,7 +142,7 @@ extension Float: _Persistable, _PersistableInsideOptional, _RealmCollectionValue
     public static func _coerced(_ value: Any) -> Float? {
         if let value = value as? Float { return value }
         guard let number = Coercion.number(value) else { return nil }
-        // A number over Float's range is refused; infinity and NaN stay what they are.
+        // A number beyond Float's range is rejected; infinity and NaN are kept.
         return number.isFinite && Float(number).isInfinite ? nil : Float(number)
     }
 }

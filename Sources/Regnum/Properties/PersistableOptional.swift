@@ -3,10 +3,10 @@
 
 internal import RegnumEngine
 
-/// Any Optional, for constraints on generic code.
+/// Any Optional, for constraints in generic code.
 public protocol OptionalProtocol {
     associatedtype Wrapped
-    /// The value as an Optional.
+    /// Returns the value as an Optional.
     func _rlmInferWrappedType() -> Wrapped?
 }
 
@@ -35,7 +35,7 @@ extension Optional: _HasPersistedType where Wrapped: _PersistableInsideOptional 
         guard let value = unwrapped(value) else { return _RawValue(.null) }
         return Wrapped._storable(value)
     }
-    /// Not nil, so that `?.` goes on.
+    /// Returns a non-nil value, so that `?.` continues.
     public static func _traced(_ recorder: _KeyPathRecorder) -> Wrapped? { Wrapped._traced(recorder) }
 }
 

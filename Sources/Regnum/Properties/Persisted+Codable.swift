@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coding of model classes: a class that adopts `Codable` gets its code from the compiler, property by property.
+// `Codable` for model classes: the compiler synthesises the coding of a class that adopts it, property by property.
 
 internal import RegnumEngine
 
 extension Persisted: Decodable where Value: Decodable {
-    /// The value itself, as the decoder's strategies for dates and data say. A null where the type is not optional is
-    /// refused.
+    /// Decodes the value itself, with the decoder's strategies for dates and data. Throws for a null if the type is not
+    /// optional.
     public init(from decoder: any Decoder) throws {
         try CodingDepth.check(decoder)
         self.init(wrappedValue: try decoder.singleValueContainer().decode(Value.self))
@@ -13,12 +13,12 @@ extension Persisted: Decodable where Value: Decodable {
 }
 
 extension Persisted: Encodable where Value: Encodable {
-    /// The value itself. Only of unmanaged objects: the values of managed ones are not in the object. Throws
-    /// `EncodingError` for them.
+    /// Encodes the value itself. Only for unmanaged objects: throws `EncodingError` for a managed object, whose values
+    /// are not stored in the object.
     ///
-    /// A default that is made on first use, of a Date, a UUID or an ObjectId, is made for the encoding alone where the
-    /// property has not been read yet: the object does not keep it. Read the property first, or give it a default, as
-    /// in `var id = UUID()`, where the object is to go on with what was encoded.
+    /// If a property has a default that is created on first use (Date, UUID or ObjectId) and has not been read yet, a
+    /// default is created for the encoding only and not kept by the object. If the object should keep the encoded
+    /// value, read the property first or declare a default, as in `var id = UUID()`.
     public func encode(to encoder: any Encoder) throws {
         if flags & Self.managedFlag != 0 {
             throw EncodingError.invalidValue(
@@ -36,12 +36,12 @@ extension Persisted: Encodable where Value: Encodable {
     }
 }
 
-/// How deep values may lie in one another in a document: coding them needs the stack for each level, so that a long chain
-/// of objects would overflow it. Foundation's JSON decoder has a limit of 512.
+/// The limit on the nesting of values in a document: coding uses stack for each level, so a long chain of objects would
+/// overflow it. Foundation's JSON decoder has a limit of 512.
 enum CodingDepth {
     static let limit = 100
 
-    /// Throws `EncodingError` where the encoder is too deep.
+    /// Throws `EncodingError` if the encoder is nested too deeply.
     static func check(_ encoder: any Encoder, _ value: Any) throws {
         let path = encoder.codingPath
         if path.count <= limit { return }
@@ -53,7 +53,7 @@ enum CodingDepth {
                     + "that links to itself."))
     }
 
-    /// Throws `DecodingError` where the decoder is too deep.
+    /// Throws `DecodingError` if the decoder is nested too deeply.
     static func check(_ decoder: any Decoder) throws {
         let path = decoder.codingPath
         if path.count <= limit { return }
@@ -64,7 +64,7 @@ enum CodingDepth {
 }
 
 extension KeyedDecodingContainer {
-    /// A property that is optional may be missing.
+    /// Decodes an optional property, whose key may be missing.
     public func decode<Wrapped: Decodable & _PersistableInsideOptional>(
         _ type: Persisted<Wrapped?>.Type, forKey key: Key
     ) throws -> Persisted<Wrapped?> {
@@ -73,7 +73,7 @@ extension KeyedDecodingContainer {
 }
 
 extension KeyedEncodingContainer {
-    /// Linking objects are not part of an object.
+    /// Encodes nothing: linking objects are not part of an object.
     public mutating func encode<Element: Encodable>(
         _ value: Persisted<LinkingObjects<Element>>, forKey key: Key
     ) throws {}
@@ -82,7 +82,7 @@ extension KeyedEncodingContainer {
 // MARK: Collections
 
 extension RealmCollection where Element: Encodable {
-    /// The elements as an array.
+    /// Encodes the elements as an array.
     public func encode(to encoder: any Encoder) throws {
         try CodingDepth.check(encoder, self)
         var container = encoder.unkeyedContainer()
@@ -95,7 +95,7 @@ extension LinkingObjects: Encodable where Element: Encodable {}
 extension AnyRealmCollection: Encodable where Element: Encodable {}
 
 extension RealmProperty: Decodable where Value: Decodable {
-    /// The value itself.
+    /// Decodes the value itself.
     public convenience init(from decoder: any Decoder) throws {
         self.init()
         value = try Value(from: decoder)
@@ -103,12 +103,12 @@ extension RealmProperty: Decodable where Value: Decodable {
 }
 
 extension RealmProperty: Encodable where Value: Encodable {
-    /// The value itself.
+    /// Encodes the value itself.
     public func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
 }
 
 extension KeyedDecodingContainer {
-    /// A value that may be missing.
+    /// Decodes a value whose key may be missing.
     public func decode<Value: RealmPropertyType & Decodable>(
         _ type: RealmProperty<Value>.Type, forKey key: Key
     ) throws -> RealmProperty<Value> {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// `@Persisted`, and the fast paths of properties. A getter of a managed object compares the epoch and the
-// thread and loads from the column; everything else is out of line in `ObjectBase.swift`.
+// `@Persisted`, and the fast paths of properties. A getter of a managed object compares the epoch and the thread and
+// loads from the column; everything else is out of line in `ObjectBase.swift`.
 //
-// Nothing about the column is kept in the object: the wrapper's byte offset, a constant after inlining, finds
-// its number in a table of the class. Every function on the way is `@inline(__always)`: without that the key
-// paths of the enclosing-instance subscript become real objects and a read costs 100 ns.
+// The object stores nothing about the column: the wrapper's byte offset, a constant after inlining, is looked up in a
+// table of the class. Every function on this path is `@inline(__always)`: otherwise the key paths of the
+// enclosing-instance subscript become real objects, and a read costs 100 ns.
 
 public import RegnumEngine
 
@@ -21,7 +21,7 @@ public import RegnumEngine
 @propertyWrapper
 @frozen
 public struct Persisted<Value: _Persistable> {
-    // First: `storedPointer` relies on it.
+    // First: `storedPointer` depends on it.
     @usableFromInline var stored: Value._Stored
     @usableFromInline var flags: UInt8
 
@@ -29,18 +29,19 @@ public struct Persisted<Value: _Persistable> {
     @usableFromInline static var indexedFlag: UInt8 { 1 }
     @usableFromInline static var primaryKeyFlag: UInt8 { 2 }
     @usableFromInline static var contentFlag: UInt8 { 8 }
-    /// The object is managed, so `stored` is not its value. Only kept where the class can be encoded.
+    /// The object is managed, so `stored` is not its value. Set only if the class is encodable.
     static var managedFlag: UInt8 { 4 }
 
-    /// The type's own default: 0, false, "", nil, empty, the first case of an enum. A Date is the moment of its first
-    /// use; a UUID is random, an ObjectId a new one. A custom type has that of its `PersistedType`, turned into it.
+    /// Creates a property with the default of its type: 0, false, "", nil, empty, or the first case of an enum. The
+    /// default of a Date is the time of its first use; a UUID is random, and an ObjectId newly generated. The default
+    /// of a custom type is converted from the default of its `PersistedType`.
     @inlinable
     public init() {
         stored = Value._unset
         flags = 0
     }
 
-    /// A default value.
+    /// Creates a property with a default value.
     @inlinable
     public init(wrappedValue value: Value) {
         stored = Value._wrapped(value)
@@ -102,14 +103,14 @@ public struct Persisted<Value: _Persistable> {
 }
 
 extension Persisted where Value.PersistedType: _Indexable {
-    /// With an index where `indexed`.
+    /// Creates a property with an index if `indexed` is true.
     @inlinable
     public init(indexed: Bool) {
         stored = Value._unset
         flags = indexed ? Self.indexedFlag : 0
     }
 
-    /// A default value, with an index where `indexed`.
+    /// Creates a property with a default value, and an index if `indexed` is true.
     @inlinable
     public init(wrappedValue value: Value, indexed: Bool) {
         stored = Value._wrapped(value)
@@ -117,30 +118,31 @@ extension Persisted where Value.PersistedType: _Indexable {
     }
 }
 
-/// The kind of index that a property has.
+/// The kind of index of a property.
 @frozen
 public enum PropertyIndex: Sendable {
-    /// None.
+    /// No index.
     case none
-    /// Of whole values, as `indexed: true`: makes ==, IN, ranges and prefixes fast, and sorting by the property.
+    /// An index of whole values, as with `indexed: true`: speeds up ==, IN, ranges and prefixes, and sorting by the
+    /// property.
     case values
-    /// Of the words in texts: makes the property searchable with `TEXT`, `fullTextSearch(_:)` and `search(_:in:)`.
+    /// A full-text index: makes the property searchable with `TEXT`, `fullTextSearch(_:)` and `search(_:in:)`.
     case fullText
-    /// Of places: for the list `coordinates` (longitude, latitude) of an embedded class that areas are asked for, so
-    /// that an area finds its places without a look at the others.
+    /// A geospatial index: for the list `coordinates` (longitude, latitude) of an embedded class used in geospatial
+    /// queries, so that a query finds the locations in an area without examining the others.
     case location
 }
 
 extension Persisted where Value.PersistedType: _QueryString {
-    /// With an index of that kind. Each word takes about 10 bytes in the file, and about as long to write as a
-    /// property.
+    /// Creates a property with an index of the given kind. Each word in a full-text index takes about 10 bytes in the
+    /// file, and about as long to write as a property.
     @inlinable
     public init(indexed kind: PropertyIndex) {
         stored = Value._unset
         flags = Self.flags(kind)
     }
 
-    /// A default value, with an index of that kind.
+    /// Creates a property with a default value and an index of the given kind.
     @inlinable
     public init(wrappedValue value: Value, indexed kind: PropertyIndex) {
         stored = Value._wrapped(value)
@@ -152,7 +154,7 @@ extension Persisted where Value.PersistedType: _QueryString {
         case .none: 0
         case .values: indexedFlag
         case .fullText: contentFlag
-        // Refused when the schema is built.
+        // Rejected when the schema is built.
         case .location: contentFlag | indexedFlag
         }
     }
@@ -163,7 +165,7 @@ where
     Value: RealmCollection, Value.Element: _HasPersistedType,
     Value.Element.PersistedType: _QueryString
 {
-    /// A list whose texts can be searched by their words; `values` is refused when the schema is built.
+    /// Creates a list whose strings can be searched by words; `values` is rejected when the schema is built.
     public init(indexed kind: PropertyIndex) {
         stored = Value._unset
         flags =
@@ -177,8 +179,8 @@ where
 }
 
 extension Persisted where Value: RealmCollection, Value.Element == Double {
-    /// A list whose first two numbers are degrees east and north, with an index of the places; `values` and `fullText`
-    /// are refused when the schema is built.
+    /// Creates a list whose first two numbers are longitude and latitude in degrees, with a geospatial index; `values`
+    /// and `fullText` are rejected when the schema is built.
     public init(indexed kind: PropertyIndex) {
         stored = Value._unset
         flags =
@@ -192,14 +194,14 @@ extension Persisted where Value: RealmCollection, Value.Element == Double {
 }
 
 extension Persisted where Value.PersistedType: _PrimaryKey {
-    /// The primary key of its class where `primaryKey`.
+    /// Creates a property that is the primary key of its class if `primaryKey` is true.
     @inlinable
     public init(primaryKey: Bool) {
         stored = Value._unset
         flags = primaryKey ? Self.primaryKeyFlag : 0
     }
 
-    /// A default value; the primary key of its class where `primaryKey`.
+    /// Creates a property with a default value that is the primary key of its class if `primaryKey` is true.
     @inlinable
     public init(wrappedValue value: Value, primaryKey: Bool) {
         stored = Value._wrapped(value)
@@ -208,7 +210,7 @@ extension Persisted where Value.PersistedType: _PrimaryKey {
 }
 
 extension Persisted where Value: _LinkingObjectsProtocol {
-    /// The objects that link to this one by their property `originProperty`.
+    /// Creates linking objects: the objects that link to this one with their property `originProperty`.
     public init(originProperty: String) {
         stored = Value._wrapped(Value(_originProperty: originProperty))
         flags = 0
@@ -216,9 +218,9 @@ extension Persisted where Value: _LinkingObjectsProtocol {
 }
 
 #if DEBUG
-    /// Offset of the wrapper in the object, read from the key path: its first component's header is the
-    /// 32-bit word at byte 32, the offset of a class's stored property its low 23 bits. Checked while a
-    /// schema is built.
+    /// Returns the byte offset of the wrapper in the object, read from the key path: the header of its first component
+    /// is the 32-bit word at byte 32, and the low 23 bits of that are the offset of a class's stored property. Verified
+    /// when a schema is built.
     @inlinable @inline(__always)
     func wrapperOffset<Root: ObjectBase, Wrapper>(
         _ object: Root, _ storage: ReferenceWritableKeyPath<Root, Wrapper>
@@ -228,7 +230,7 @@ extension Persisted where Value: _LinkingObjectsProtocol {
                 & 0x7f_ffff)
     }
 #else
-    /// Offset of the wrapper in the object. Folds to a constant.
+    /// Returns the byte offset of the wrapper in the object. Folds to a constant.
     @inlinable @inline(__always)
     func wrapperOffset<Root: ObjectBase, Wrapper>(
         _ object: Root, _ storage: ReferenceWritableKeyPath<Root, Wrapper>
@@ -239,10 +241,10 @@ extension Persisted where Value: _LinkingObjectsProtocol {
     }
 #endif
 
-/// Tells a wrapper by the type of its field.
+/// Recognises a wrapper by the type of its field.
 protocol AnyPersisted {
     static var valueType: any _Persistable.Type { get }
-    /// `flags` of the wrapper at `address`.
+    /// Returns the `flags` of the wrapper at `address`.
     static func flags(at address: UnsafeRawPointer) -> UInt8
     /// Sets `managedFlag` of the wrapper at `address`.
     static func markManaged(at address: UnsafeMutableRawPointer)

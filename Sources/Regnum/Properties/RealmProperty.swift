@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// `let age = RealmProperty<Int?>()`: an optional value as a stored `let`, RealmSwift's way before
-// `@Persisted`.
+// `let age = RealmProperty<Int?>()`: an optional value in a stored `let`, as in RealmSwift before `@Persisted`.
 
 internal import RegnumEngine
 
-/// Types of the values of a `RealmProperty`.
+/// A type that can be the value of a `RealmProperty`.
 public protocol RealmPropertyType: _HasPersistedType {}
 
 extension Optional: RealmPropertyType where Wrapped: RealmOptionalType {}
 
-/// Types that an optional `RealmProperty` may hold.
+/// A type that can be the value of an optional `RealmProperty`.
 public protocol RealmOptionalType: _PersistableInsideOptional {}
 extension Int: RealmOptionalType {}
 extension Int8: RealmOptionalType {}
@@ -27,13 +26,13 @@ public final class RealmProperty<Value: RealmPropertyType> {
     private var owner: ManagedPlace?
     private var traced: (recorder: _KeyPathRecorder, name: String, depth: Int)?
 
-    /// Holds nil.
+    /// Creates a box that holds nil.
     public init() { unmanaged = Value._fromRaw(_RawValue(.null)) }
 
-    /// Holds `value`.
+    /// Creates a box that holds `value`.
     public init(_ value: Value) { unmanaged = value }
 
-    /// The value. Managed ones may only be set in a write transaction.
+    /// The value. In a managed object it can be set only in a write transaction.
     public var value: Value {
         get {
             guard let owner else {
@@ -51,7 +50,7 @@ public final class RealmProperty<Value: RealmPropertyType> {
         }
     }
 
-    /// What the file has.
+    /// Returns the value stored in the file.
     private func stored(_ owner: ManagedPlace) -> RegnumEngine.Value {
         let location = owner.requireLocation()
         return engine { () throws(EngineError) in try owner.binding.table.value(owner.column, at: location) }
@@ -79,20 +78,20 @@ extension RealmProperty: CustomStringConvertible {
     public var description: String { describe(value) }
 }
 
-/// Any `RealmProperty`, for those who know the property from the schema.
+/// A type-erased `RealmProperty`, for code that knows the property from the schema.
 protocol AnyRealmProperty: AnyObject {
     init()
     static var shape: _PropertyShape { get }
-    /// The type of what it holds.
+    /// The type of the value.
     static var valueType: any _HasPersistedType.Type { get }
     func becomeManaged(_ place: ManagedPlace)
-    /// Makes reads of the value be recorded under `name`.
+    /// Records reads of the value under `name`.
     func trace(_ recorder: _KeyPathRecorder, as name: String)
     var rawValue: _RawValue { get }
-    /// What it held before it became managed.
+    /// The value it held before it became managed.
     var unmanagedValue: _RawValue { get }
     var dynamicValue: Any? { get }
-    /// False where the value does not fit.
+    /// Sets the value. Returns false if it does not fit.
     func setDynamic(_ value: Any) -> Bool
 }
 
@@ -120,15 +119,15 @@ extension RealmProperty: AnyRealmProperty, TracedField {
             self.value = value
             return true
         }
-        // What the type has no form for is in files only.
+        // Only a file can hold a value that the type cannot represent.
         guard let owner, let raw = Value._storable(value) else { return false }
         store(raw, owner)
         return true
     }
 }
 
-/// A property of a managed object by its place, not by an accessor: values outlive the accessor they came
-/// from.
+/// A property of a managed object, identified by row and column instead of by an accessor, so that collections and
+/// boxes outlive the accessor they were read from.
 struct ManagedPlace {
     let core: RealmCore
     // The core owns it.
@@ -136,8 +135,8 @@ struct ManagedPlace {
     private(set) var key: ObjectKey
     private(set) var rollbacks: Int
     let column: Int
-    /// The way to a collection in a mixed value: from the value of the column, or from its elements. Nil for the
-    /// collection that the column itself is.
+    /// The path to a collection in a mixed value: steps from the value of the column, or from its elements. Nil for the
+    /// collection that the column itself stores.
     var path: [NestedStep]?
 
     init(_ object: ObjectBase, column: Int, path: [NestedStep]? = nil) {
@@ -158,7 +157,8 @@ struct ManagedPlace {
         self.column = column
     }
 
-    /// The same place in another Realm of the file; nil where that does not show the object.
+    /// Returns the same location in another Realm of the file; nil if the object does not exist there, unless
+    /// `mayBeMissing` is true.
     func moved(to core: RealmCore, mayBeMissing: Bool) -> ManagedPlace? {
         guard let target = core.counterpart(of: binding) else { return nil }
         var place = ManagedPlace(core: core, binding: target, key: key, column: column)
@@ -166,21 +166,21 @@ struct ManagedPlace {
         return mayBeMissing || place.locate() != nil ? place : nil
     }
 
-    /// Makes it the same property of another object of the class.
+    /// Moves the location to the same property of another object of the class.
     mutating func repoint(to key: ObjectKey, rollbacks: Int) {
         self.key = key
         self.rollbacks = rollbacks
     }
 
-    /// Where the object lies; nil where it is gone. The caller has checked the thread.
+    /// Returns the object's row; nil if the object does not exist. The caller has checked the thread.
     func locate() -> RowLocation? { binding.locate(key, rollbacks: rollbacks) }
 
-    /// The class that the links of the column lead to; for dynamic objects its table.
+    /// Returns the class that the links of the column point to; for dynamic objects, its table.
     func target(_ type: ObjectBase.Type) -> ClassBinding {
         type == DynamicObject.self ? core.dynamicTarget(of: binding, column) : core.binding(for: type)
     }
 
-    /// As `target`; nil where a read-only file has no table for the class.
+    /// As `target`; nil if a read-only file has no table for the class.
     func fetchableTarget(_ type: ObjectBase.Type) -> ClassBinding? {
         type == DynamicObject.self ? core.dynamicTarget(of: binding, column) : core.fetchable(type)
     }
@@ -192,6 +192,6 @@ struct ManagedPlace {
     }
 }
 
-/// The name of the box before RealmSwift 10; the same class.
+/// The name of `RealmProperty` before RealmSwift 10.
 @available(*, deprecated, message: "write RealmProperty<Value?>, or @Persisted var with an optional type")
 public typealias RealmOptional<Value: RealmOptionalType> = RealmProperty<Value?>

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// ObjectId and Decimal128 are classes, because they are in RealmSwift: every read makes an instance, and an allocation
-// takes several times as long as the read of an Int. So each class of a Realm keeps the instance that was read last, and
-// the next read fills it anew where nobody else holds it, strongly, weakly or unowned.
+// Reuse of ObjectId and Decimal128 instances. Both are classes, as in RealmSwift, so every read needs an instance, and
+// an allocation takes several times as long as reading an Int. Each class of a Realm therefore keeps the instance that
+// was read last, and the next read reuses it if nothing else references it, strongly, weakly or unowned.
 
 internal import RegnumEngine
 
-/// What a `ClassContext` keeps of the values that were read last. Used by the Realm's own thread only.
+/// The values of a `ClassContext` that were read last. Used only on the Realm's own thread.
 @usableFromInline
 package struct RecycledValues {
     private var objectID: Unmanaged<ObjectId>?
     private var decimal: Unmanaged<Decimal128>?
 
-    /// An instance with these bytes; nobody else's.
+    /// Returns an instance with these bytes that nothing else references.
     @inline(__always)
     mutating func objectID(low: UInt64, high: UInt32) -> ObjectId {
         if let objectID, objectID.isHeldOnce {
@@ -25,7 +25,7 @@ package struct RecycledValues {
         return value
     }
 
-    /// An instance with this value; nobody else's.
+    /// Returns an instance with this value that nothing else references.
     @inline(__always)
     mutating func decimal(_ bits: DecimalBits) -> Decimal128 {
         if let decimal, decimal.isHeldOnce {
@@ -39,7 +39,7 @@ package struct RecycledValues {
         return value
     }
 
-    /// Lets go of what is kept.
+    /// Releases the kept instances.
     mutating func removeAll() {
         objectID?.release()
         decimal?.release()
@@ -48,7 +48,7 @@ package struct RecycledValues {
 }
 
 extension ObjectBase {
-    /// Where values that are read may be kept; nil on other threads than the Realm's.
+    /// The storage for values that are read; nil on threads other than the Realm's.
     @inline(__always)
     var recycledValues: UnsafeMutablePointer<RecycledValues>? {
         guard let context = rowContext, context.pointee.session.pointee.owner == currentThreadWord() else { return nil }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Realm collection whose kind does not matter.
+// A type-erased Realm collection.
 
 public import Foundation
 
-/// Any collection of a Realm with elements of one type: a `List`, `Results` or `LinkingObjects`.
+/// A type-erased collection of a Realm: a `List`, `Results` or `LinkingObjects`.
 public struct AnyRealmCollection<Element: RealmCollectionValue>: RealmCollection {
     public typealias Index = Int
     public typealias Indices = Range<Int>
@@ -11,85 +11,86 @@ public struct AnyRealmCollection<Element: RealmCollectionValue>: RealmCollection
 
     private let base: AnyCollectionBox<Element>
 
-    /// Stands for `base`; live as it is.
+    /// Creates a type-erased collection around `base`; live if `base` is.
     public init<C: RealmCollection>(_ base: C) where C.Element == Element { self.base = CollectionBox(base) }
 
-    /// Realm of the collection; nil where it is unmanaged.
+    /// The Realm of the collection; nil if it is unmanaged.
     public var realm: Realm? { base.realm }
-    /// True where its Realm or the object that it belongs to is gone.
+    /// True if the collection's Realm was invalidated or the object that owns it was deleted.
     public var isInvalidated: Bool { base.isInvalidated }
-    /// True where it stays as it is, on every thread.
+    /// True if the collection never changes; it can then be used on any thread.
     public var isFrozen: Bool { base.isFrozen }
     public var _watched: _Watched { base.watched }
     public var _handle: _ResultsHandle { base.handle }
     public func _moved(to home: _RealmHome, mayBeMissing: Bool) -> AnyRealmCollection? {
         base.moved(to: home, mayBeMissing: mayBeMissing)
     }
-    /// The elements, the first hundred of them.
+    /// A description of the first hundred elements.
     public var description: String {
         let text = base.description
         return "AnyRealmCollection<\(Element.self)>" + text[(text.firstIndex(of: " ") ?? text.startIndex)...]
     }
-    /// 0.
+    /// Always 0.
     public var startIndex: Int { 0 }
     /// The number of elements.
     public var endIndex: Int { base.count }
     /// The number of elements.
     public var count: Int { base.count }
-    /// True where there are no elements.
+    /// True if there are no elements.
     public var isEmpty: Bool { base.count == 0 }
-    /// The first element, nil where there is none.
+    /// The first element, or nil if the collection is empty.
     public var first: Element? { base.first }
-    /// The last element, nil where there is none.
+    /// The last element, or nil if the collection is empty.
     public var last: Element? { base.last }
-    /// The element at that place, which must exist.
+    /// The element at a position. An out-of-bounds position is a programmer error.
     public subscript(position: Int) -> Element { base.element(position) }
-    /// The elements at those places, which must exist.
+    /// A slice of the collection that shares its elements.
     public subscript(bounds: Range<Int>) -> Slice<AnyRealmCollection> { Slice(base: self, bounds: bounds) }
     public func makeIterator() -> RLMIterator<Element> { base.makeIterator() }
-    /// Place of the first element that is equal to it; nil where there is none. For objects ask this, not
-    /// `firstIndex(of:)`: see `RealmCollection`. O(n).
+    /// Returns the position of the first element equal to `object`, or nil if there is none. For objects, use this
+    /// instead of `firstIndex(of:)`: see `RealmCollection`. O(n).
     public func index(of object: Element) -> Int? { base.index(of: object) }
-    /// Place of the first element for which the predicate holds; nil where there is none.
+    /// Returns the position of the first element that satisfies the predicate, or nil if there is none.
     public func index(matching predicate: NSPredicate) -> Int? { base.index(matching: predicate) }
-    /// The elements at those places, which must exist.
+    /// Returns the elements at the given positions. An out-of-bounds position is a programmer error.
     public func objects(at indexes: IndexSet) -> [Element] { base.objects(at: indexes) }
-    /// The elements for which the predicate holds. A malformed predicate ends the program with its position.
+    /// Returns the elements that satisfy the predicate. A malformed predicate is a programmer error; the message has
+    /// its position.
     public func filter(_ predicateFormat: String, _ args: Any...) -> Results<Element> {
         base.filter(NSPredicate(format: predicateFormat, argumentArray: args))
     }
-    /// The elements for which the predicate holds.
+    /// Returns the elements that satisfy the predicate.
     public func filter(_ predicate: NSPredicate) -> Results<Element> { base.filter(predicate) }
-    /// The elements for which the condition holds.
+    /// Returns the elements that satisfy the condition.
     public func `where`(_ isIncluded: (Query<Element>) -> Query<Bool>) -> Results<Element> { base.where(isIncluded) }
-    /// The elements in the order of one property.
+    /// Returns the elements sorted by one property.
     public func sorted(byKeyPath keyPath: String, ascending: Bool = true) -> Results<Element> {
         base.sorted([SortDescriptor(keyPath: keyPath, ascending: ascending)])
     }
-    /// The elements in an order of several properties.
+    /// Returns the elements sorted by several properties.
     public func sorted<S: Sequence>(by sortDescriptors: S) -> Results<Element> where S.Element == SortDescriptor {
         base.sorted(Array(sortDescriptors))
     }
-    /// One element for each combination of values of those properties.
+    /// Returns one element for each combination of values of the given properties.
     public func distinct<S: Sequence>(by keyPaths: S) -> Results<Element> where S.Element == String {
         base.distinct(Array(keyPaths))
     }
-    /// The property of each element, as an array.
+    /// Returns an array of the values of a property of each element.
     public func value(forKey key: String) -> Any? { base.value(forKey: key) }
-    /// What lies at the key path of each element, as an array; or a figure such as `@sum.price`.
+    /// Returns an array of the values at the key path of each element, or an aggregate such as `@sum.price`.
     public func value(forKeyPath keyPath: String) -> Any? { base.value(forKeyPath: keyPath) }
-    /// Sets the property of each element, in a write.
+    /// Sets a property of each element. Requires a write transaction.
     public func setValue(_ value: Any?, forKey key: String) { base.setValue(value, forKey: key) }
-    /// Sets what lies at the key path of each element, in a write.
+    /// Sets the property at the key path of each element. Requires a write transaction.
     public func setValue(_ value: Any?, forKeyPath keyPath: String) { base.setValue(value, forKeyPath: keyPath) }
 
-    /// True where both stand for the same collection.
+    /// Returns whether both wrap the same collection.
     public static func == (left: AnyRealmCollection, right: AnyRealmCollection) -> Bool {
         left.base.isEqual(to: right.base)
     }
 }
 
-/// What is asked of a collection of unknown kind.
+/// The interface of a collection, without its type.
 private class AnyCollectionBox<Element: RealmCollectionValue> {
     var realm: Realm? { missing() }
     var isInvalidated: Bool { missing() }

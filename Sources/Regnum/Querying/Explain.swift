@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a query does to find its objects, as a value that prints; and which indexes would have spared work. Additions
-// to RealmSwift's API.
+// How a query finds its objects, as a printable value, and advice on missing indexes. Additions to RealmSwift's API.
 
 internal import RegnumEngine
 internal import RegnumQuery
 
-/// How a query was run.
+/// A description of how a query was run.
 ///
 /// ```swift
 /// print(people.where { $0.email == address }.explain())
@@ -14,24 +13,24 @@ internal import RegnumQuery
 public struct QueryExplanation: Sendable, CustomStringConvertible {
     /// The class of the objects.
     public let className: String
-    /// The filters as text; empty where there are none.
+    /// The filters as text; empty if there are none.
     public let conditions: String
-    /// The properties whose indexes found the objects, or gave them in order. Empty where all objects were looked at.
+    /// The properties whose indexes found the objects or returned them in order. Empty if all objects were examined.
     public let indexes: [String]
-    /// True where the indexes told all, without a look at an object.
+    /// True if the indexes alone answered the query, without examining an object.
     public let isAnsweredByIndex: Bool
-    /// How many objects were expected to be looked at.
+    /// The estimated number of objects to examine.
     public let estimatedRows: Int
-    /// How many objects were looked at.
+    /// The number of objects examined.
     public let examinedRows: Int
-    /// How many objects were passed over because the smallest and largest values of their groups told enough.
+    /// The number of objects skipped by zone maps (the smallest and largest values of each row group).
     public let skippedRows: Int
-    /// How many objects were found.
+    /// The number of objects found.
     public let foundRows: Int
-    /// How long it took, without the explaining.
+    /// The time the query took, without the time to explain it.
     public let duration: Duration
 
-    /// True where the index of this property was used.
+    /// Returns whether the index of this property was used.
     public func usesIndex(on property: String) -> Bool { indexes.contains(property) }
 
     public var description: String {
@@ -47,8 +46,8 @@ public struct QueryExplanation: Sendable, CustomStringConvertible {
 }
 
 extension RealmCollection {
-    /// Runs the query and tells how: by which index, how many objects it looked at and how long it took. For tests and
-    /// tuning; it costs more than the query itself.
+    /// Runs the query and describes how it ran: which index it used, how many objects it examined and how long it took.
+    /// For tests and tuning; it costs more than the query itself.
     @_disfavoredOverload
     public func explain() -> QueryExplanation {
         let state = managed()
@@ -86,7 +85,7 @@ extension ResultsState {
         }
     }
 
-    /// Remembers a run over the whole table for `IndexAdvice`. Small tables need no index.
+    /// Records a run over the whole table for `IndexAdvice`. Tables of fewer than 1,000 objects are left out.
     func noteRun(_ query: ObjectQuery, _ binding: ClassBinding) {
         let count = binding.table.count
         guard count >= 1000 else { return }
@@ -101,25 +100,25 @@ extension ResultsState {
     }
 }
 
-/// Queries that looked at all objects for want of an index.
+/// Statistics of queries that examined all objects because an index was missing.
 struct ScanNote {
     var queries = 0
     var rows = 0
-    /// Rows that an index would about have spared.
+    /// The estimated number of rows that an index would have skipped.
     var spared = 0
 }
 
-/// A property that an index would help, judged by the queries that an open Realm has run.
+/// A property for which an index is advised, based on the queries that an open Realm has run.
 public struct IndexAdvice: Sendable, CustomStringConvertible {
-    /// The class.
+    /// The name of the class.
     public let className: String
-    /// The property to be marked `@Persisted(indexed: true)`.
+    /// The property to mark `@Persisted(indexed: true)`.
     public let property: String
-    /// How many queries would have used the index.
+    /// The number of queries that would have used the index.
     public let queries: Int
-    /// How many objects they looked at.
+    /// The number of objects these queries examined.
     public let examinedRows: Int
-    /// About how many of them the index would have spared.
+    /// The estimated number of these objects that the index would have skipped.
     public let sparedRows: Int
 
     public var description: String {
@@ -127,8 +126,8 @@ public struct IndexAdvice: Sendable, CustomStringConvertible {
             + "about \(sparedRows) of them. Mark it @Persisted(indexed: true)."
     }
 
-    /// Advice on the queries run through this Realm since it was opened, what helps most first. Classes of fewer than
-    /// 1,000 objects need none.
+    /// Returns advice based on the queries run through this Realm since it was opened, the most helpful first. Classes
+    /// of fewer than 1,000 objects are left out.
     public static func after(queriesOf realm: Realm) -> [IndexAdvice] {
         realm.core.check()
         guard let settings = realm.core.configurationBox as? RealmSettings else { return [] }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The expressions of `#Predicate` one by one. The order is that of Foundation's documentation.
+// Lowering of each expression of `#Predicate`, in the order of Foundation's documentation.
 
 internal import Foundation
 internal import RegnumQuery
@@ -20,11 +20,11 @@ extension PredicateExpressions.KeyPath: QueryExpression {
     func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression {
         let start = try lowering.expression(root)
         guard case .path(var path, let hasCollection, let isCollection) = start else {
-            // A property of something captured: its value is known already.
+            // A property of a captured value: its value is already known.
             if case .constant(let value?) = start, let value = value as? Root.Output {
                 return .constant(value[keyPath: keyPath])
             }
-            // Of the elements that a condition leaves: their count, and whether there are none.
+            // The elements that satisfy a condition: their count, and whether there are none.
             if case .count(let path, let variable, let test) = start,
                 let array = Root.Output.self as? any FilteredArray.Type
             {
@@ -40,7 +40,7 @@ extension PredicateExpressions.KeyPath: QueryExpression {
             let isList = Output.self is any RealmCollectionBase.Type
             return .path(path, hasCollection: hasCollection || isList, isCollection: isList)
         }
-        // Key paths have no names: what they give for something empty tells which they are.
+        // Key paths have no names: evaluating one on an empty value identifies it.
         if isCollection, Output.self == Int.self {
             path.segments.append(KeyPathSegment("@count"))
             return .path(path, hasCollection: false, isCollection: false)
@@ -60,7 +60,7 @@ extension PredicateExpressions.KeyPath: QueryExpression {
     }
 }
 
-/// What `filter` makes: its key paths can be told apart only by comparing them.
+/// The result of `filter`: its key paths can be identified only by comparing them.
 private protocol FilteredArray {
     static func isCount(_ keyPath: AnyKeyPath) -> Bool
     static func isEmptiness(_ keyPath: AnyKeyPath) -> Bool
@@ -126,7 +126,7 @@ extension PredicateExpressions.Comparison: QueryExpression {
 // MARK: Optionals
 
 extension PredicateExpressions.OptionalFlatMap: QueryExpression {
-    /// `$0.dog?.name == "Rex"`: behind a null link, properties are null in queries too.
+    /// `$0.dog?.name == "Rex"`: properties of a null link are null in queries too.
     func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression {
         lowering.variables[variable.key] = .value(try lowering.expression(wrapped))
         defer { lowering.variables[variable.key] = nil }
@@ -141,7 +141,7 @@ extension PredicateExpressions.ForcedUnwrap: QueryExpression {
 }
 
 extension PredicateExpressions.NilCoalesce: QueryExpression {
-    /// `condition ?? false`: what is null passes no comparison but those that ask for null.
+    /// `condition ?? false`: null satisfies no comparison except those with null.
     func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression {
         guard case .constant(let value) = try lowering.expression(rhs), value as? Bool == false else {
             throw lowering.refusal(self, "only `?? false` behind a condition can be asked; compare with nil instead.")
@@ -271,7 +271,7 @@ extension PredicateExpressions.RangeExpressionContains: QueryExpression {
     }
 }
 
-/// `PredicateExpressions.Comparison` hides it in extensions of `PredicateExpressions`.
+/// Named because `PredicateExpressions.Comparison` shadows it in extensions of `PredicateExpressions`.
 private typealias QueryComparison = RegnumQuery.Comparison
 
 /// A captured range.

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Foundation's `#Predicate` as a spelling of queries. Its macro builds a tree of generic expressions whose parts are
-// public; each kind that a query can express says here how. What cannot be expressed is thrown by name. An addition
-// to RealmSwift's API.
+// Foundation's `#Predicate` as a way to write queries. Its macro builds a tree of generic expressions whose parts are
+// public; each kind that a query can express declares how it is lowered. An expression that cannot be lowered is thrown
+// by name. An addition to RealmSwift's API.
 
 public import Foundation
 internal import RegnumEngine
 internal import RegnumQuery
 
-/// A `#Predicate` that cannot be turned into a query.
+/// The error for a `#Predicate` that cannot be turned into a query.
 public struct UnsupportedPredicateError: Swift.Error, Sendable, Equatable, CustomStringConvertible, LocalizedError {
-    /// The first operator that a query has nothing for, as Foundation names it.
+    /// The first operator that a query cannot express, as Foundation names it.
     public let expression: String
-    /// What to write instead, or why it cannot be asked.
+    /// What to write instead, or why it cannot be expressed.
     public let advice: String
 
     public var description: String {
@@ -21,15 +21,15 @@ public struct UnsupportedPredicateError: Swift.Error, Sendable, Equatable, Custo
 }
 
 extension RealmCollection where Element: ObjectBase {
-    /// The elements that satisfy a `#Predicate`.
+    /// Returns the elements that satisfy a `#Predicate`.
     ///
     /// ```swift
     /// let adults = try people.filter(#Predicate<Person> { $0.age >= 18 && $0.name.starts(with: "A") })
     /// ```
     ///
-    /// It runs as any other query does, with indexes; the closure itself is never called. Throws
+    /// The predicate runs like any other query, with indexes; the closure itself is never called. Throws
     /// `UnsupportedPredicateError`, which names the first operator that a query cannot express (arithmetic, casts,
-    /// conditions), or `ParsedPredicate.Error` where values cannot be compared.
+    /// conditional expressions), or `ParsedPredicate.Error` if values cannot be compared.
     public func filter(_ predicate: Foundation.Predicate<Element>) throws -> Results<Element> {
         let state = managed()
         var lowering = ExpressionLowering(realm: state.realm)
@@ -41,14 +41,14 @@ extension RealmCollection where Element: ObjectBase {
     }
 }
 
-/// What an expression comes to.
+/// The result of lowering an expression.
 enum LoweredExpression {
     case condition(QueryPredicate)
     case path(KeyPathOperand, hasCollection: Bool, isCollection: Bool)
     case constant(Any?)
-    /// Bounds of a range; nil for none.
+    /// The bounds of a range; a nil bound is open.
     case range(lower: Any?, upper: Any?, isClosed: Bool)
-    /// The number of elements for which a condition holds.
+    /// The number of elements that satisfy a condition.
     case count(KeyPathOperand, variable: String, QueryPredicate)
 }
 
@@ -61,7 +61,7 @@ struct ExpressionLowering {
     enum Variable {
         case element
         case named(String)
-        /// The value inside of an optional.
+        /// The value inside an optional.
         case value(LoweredExpression)
     }
 
@@ -104,7 +104,7 @@ struct ExpressionLowering {
 
     func constant(_ value: Any?) -> Constant { Constant(any: value, realm: realm) }
 
-    /// One comparison; the path may stand on either side.
+    /// Lowers a comparison; the path may be on either side.
     mutating func compare(
         _ expression: Any, _ left: Any, _ comparison: ComparisonOperator, _ right: Any,
         options: ComparisonOptions = []
@@ -133,7 +133,7 @@ struct ExpressionLowering {
                     options: options, modifier: modifier)))
     }
 
-    /// `(a && b) == true`
+    /// Lowers a comparison of a condition with a constant: `(a && b) == true`.
     private func truth(
         _ expression: Any, _ predicate: QueryPredicate, _ comparison: ComparisonOperator, _ value: Any?
     ) throws -> QueryPredicate {
@@ -154,7 +154,7 @@ struct ExpressionLowering {
         }
     }
 
-    /// The elements of a collection for which a condition holds.
+    /// Lowers a condition on the elements of a collection.
     mutating func elements<ID>(
         _ expression: Any, of sequence: Any, _ variable: PredicateExpressions.Variable<ID>, _ test: Any
     ) throws -> (path: KeyPathOperand, variable: String, test: QueryPredicate) {

@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // Full-text search with ranking and snippets. An addition to RealmSwift's API; `TEXT` in predicates and
-// `fullTextSearch(_:)` in `where` find the same objects as live results, without ranks.
+// `fullTextSearch(_:)` in `where` find the same objects as live results, without ranking.
 
 internal import RegnumEngine
 internal import RegnumQuery
 
-/// An object that a search has found.
+/// An object found by a search.
 public struct SearchHit<Element> {
     public let element: Element
-    /// How well its text fits: Okapi BM25 over the texts of all objects of the class. Only good to compare the hits
-    /// of one search; 0 where the search names no word that must be there.
+    /// The relevance of the object's text: Okapi BM25 over the texts of all objects of the class. Only meaningful for
+    /// comparing the hits of one search; 0 if the search has no required word.
     public let score: Double
     let terms: [TextTerm]
     let text: () -> [String]
 
-    /// A part of the object's text as it is now, with the words that were looked for in it, of about `length`
-    /// characters; of a list, of the element that has most of them. Call it where the object may be used.
+    /// Returns an excerpt of about `length` characters of the object's current text, with the search terms found in it;
+    /// for a list, of the element with the most terms. Call it on a thread where the object can be used.
     public func snippet(length: Int = 160) -> SearchSnippet {
         SearchSnippet.best(of: text(), terms, length: length)
     }
 }
 
-/// A part of a text with the places of the words that were looked for.
+/// An excerpt of a text with the ranges of the search terms.
 public struct SearchSnippet: Sendable, Hashable {
-    /// Begins and ends with "…" where the text goes on.
+    /// The excerpt. It begins or ends with "…" if the text continues there.
     public let text: String
-    /// Where the words stand in `text`, ascending.
+    /// The ranges of the search terms in `text`, ascending.
     public let matches: [Range<String.Index>]
 
-    /// The text with something put around each word, such as HTML's `<mark>` (escape the text yourself).
+    /// Returns the text with markers around each search term, such as HTML's `<mark>` (escape the text yourself).
     public func marked(before: String, after: String) -> String {
         var marked = ""
         var place = text.startIndex
@@ -41,7 +41,7 @@ public struct SearchSnippet: Sendable, Hashable {
 }
 
 extension RealmCollection where Element: ObjectBase {
-    /// The elements whose text fits best, the best first, equals by age.
+    /// Returns the elements with the most relevant text, the best first; equally relevant ones by age.
     ///
     /// ```swift
     /// for hit in articles.search("storm -snow \"north sea\" flood*", in: \.body) {
@@ -49,12 +49,12 @@ extension RealmCollection where Element: ObjectBase {
     /// }
     /// ```
     ///
-    /// All words must be there; `-word` must not; `word*` stands for all words that begin so; `"some words"` for words
-    /// one behind the other; OR in capitals for either; parentheses group. Case and accents do not matter. Every text
-    /// is a search: this may be what a user types.
+    /// All words must occur; `-word` must not. `word*` matches all words with that prefix, and `"some words"` matches
+    /// consecutive words. OR in capitals matches either side, and parentheses group. Case and diacritics are ignored.
+    /// Every text is a valid search, so it can be a user's input.
     ///
-    /// The property must be declared `@Persisted(indexed: .fullText)`; misuse otherwise. The hits are those of now.
-    /// O(texts with the words).
+    /// The property must be declared `@Persisted(indexed: .fullText)`; anything else is a programmer error. The hits
+    /// are not live. O(texts with the words).
     @_disfavoredOverload
     public func search<Value: _Persistable>(
         _ text: String, in keyPath: KeyPath<Element, Value>, limit: Int = 100
@@ -62,7 +62,7 @@ extension RealmCollection where Element: ObjectBase {
         search(text, in: _name(for: keyPath), limit: limit)
     }
 
-    /// As `search(_:in:limit:)` with the property's name.
+    /// As `search(_:in:limit:)`, with the property's name.
     @_disfavoredOverload
     public func search(_ text: String, in property: String, limit: Int = 100) -> [SearchHit<Element>] {
         if limit < 0 { misuse("search(…, limit: \(limit)): a limit cannot be negative.") }
@@ -86,7 +86,7 @@ extension ClassBinding {
 }
 
 extension ResultsState {
-    /// The best of the objects.
+    /// Returns the most relevant objects.
     fileprivate func ranked(_ terms: [TextTerm], _ column: Int, _ limit: Int) -> [(key: ObjectKey, score: Double)] {
         let keys = allKeys().sorted()
         guard let binding, !keys.isEmpty else { return [] }
@@ -99,7 +99,7 @@ extension ResultsState {
         return best.map { (keys[$0], scores[$0]) }
     }
 
-    /// The text of an object as it is now, that of a list by elements.
+    /// Returns the current text of an object; for a list, one text per element.
     fileprivate func texts(of key: ObjectKey, _ column: Int) -> [String] {
         check()
         guard let table = binding?.table else { return [] }
@@ -116,7 +116,7 @@ extension ResultsState {
 }
 
 extension TextTerm {
-    /// Whether a folded word is one that the term looks for.
+    /// Returns whether the term matches a folded word.
     fileprivate func names(_ word: UnsafeRawBufferPointer) -> Bool {
         switch self {
         case .word(let own): word.elementsEqual(own)
@@ -145,7 +145,7 @@ extension SearchSnippet {
             let end = isLong ? whole.index(whole.startIndex, offsetBy: length) : whole.endIndex
             return cut(whole, whole.startIndex..<end, found)
         }
-        // From the word that has the most others within the length behind it.
+        // Start at the match with the most other matches within the length that follows it.
         var start = first.lowerBound
         var most = 0
         for (i, place) in found.enumerated() {
@@ -155,7 +155,7 @@ extension SearchSnippet {
             if count > most { (start, most) = (place.lowerBound, count) }
         }
         let before = whole[..<start].suffix(length / 4)
-        // Not from the middle of a word.
+        // Do not start in the middle of a word.
         var begin = before.startIndex
         if begin > whole.startIndex, let space = before.firstIndex(where: \.isWhitespace) {
             begin = whole.index(after: space)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs ask most: a number or a text property with an index equals a constant. The index is asked at once. The
-// predicate and the query that all else becomes are only made where something else is asked of the same results.
+// The most common query: an indexed number or string property equals a constant. The index is searched directly. The
+// predicate and the query that other conditions need are created only if the results are used in another way.
 
 internal import RegnumEngine
 
@@ -8,15 +8,16 @@ package struct IndexedEquality {
     let column: Int
     /// An `.int` or a `.string`.
     let value: Value
-    /// As it was written.
+    /// The condition as written.
     let condition: QueryNode
 }
 
 extension IndexedEquality {
-    /// Up to so many objects are taken from the index without asking what else would find them.
+    /// The largest number of objects taken from the index without considering another plan.
     private static let few = 256
 
-    /// Nil where it is another condition, or not one of an indexed property of the class.
+    /// Creates the equality; nil if the condition is of another form, or its property is not an indexed one of the
+    /// class.
     init?(_ condition: QueryNode, _ binding: ClassBinding) {
         guard case .comparison(.equal, .property(let member), .constant(let written), let options) = condition,
             options.rawValue == 0
@@ -36,22 +37,23 @@ extension IndexedEquality {
         self.condition = condition
     }
 
-    /// How many objects; nil where the index is gone. O(log n).
+    /// Returns the number of objects; nil if the index no longer exists. O(log n) for numbers and for strings of at
+    /// most `IndexKey.exactByteCount` bytes, otherwise O(objects).
     func count(_ binding: ClassBinding) -> Int? {
         binding.withTable { table throws(EngineError) in
             table.hasIndex(column) ? try table.count(inIndexOf: column, equalTo: value) : nil
         }
     }
 
-    /// The first objects, ascending; nil where the index is gone. `limit`: as many are enough, there may be more.
-    /// O(log n + limit).
+    /// Returns the keys of the first objects in ascending order; nil if the index no longer exists. `limit` keys are
+    /// enough, but more may be returned. O(log n + limit).
     func keys(_ binding: ClassBinding, limit: Int) -> [ObjectKey]? {
         binding.withTable { table throws(EngineError) in
             table.hasIndex(column) ? try table.keys(inIndexOf: column, equalTo: value, limit: limit) : nil
         }
     }
 
-    /// All objects, ascending; nil where they are many, or the index is gone.
+    /// Returns the keys of all objects in ascending order; nil if there are many, or if the index no longer exists.
     func fewKeys(_ binding: ClassBinding) -> [ObjectKey]? {
         guard let keys = keys(binding, limit: Self.few + 1), keys.count <= Self.few else { return nil }
         return keys
@@ -59,7 +61,7 @@ extension IndexedEquality {
 }
 
 extension ClassBinding {
-    /// The column of a plain property where its index can be asked for a value; nil where it cannot.
+    /// Returns the column of a plain property if its index can be searched; otherwise nil.
     fileprivate func indexedColumn(of member: QueryMember, _ type: ColumnType) -> Int? {
         if lastAsked?.member !== member { lastAsked = (member, column(of: member)) }
         guard let place = lastAsked?.place, place.type == type else { return nil }
@@ -76,8 +78,8 @@ extension ClassBinding {
 }
 
 extension ResultsState {
-    /// The same objects with a condition that an index answers alone; nil where it is another one. Objects of frozen
-    /// Realms, which several threads ask, are found as by all other conditions.
+    /// Returns the same objects with a condition that an index can answer alone; nil if the condition is of another
+    /// form. In a frozen Realm, which several threads use, objects are found as for any other condition.
     func asking(_ condition: QueryNode) -> ResultsState? {
         check()
         guard isWholeTable, !realm.isFrozen, let binding, let equality = IndexedEquality(condition, binding) else {

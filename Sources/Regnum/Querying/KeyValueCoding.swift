@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Properties by name: of one object, of all elements of a collection, along key paths; and the collection
-// operators of key-value coding.
+// Properties by name: of one object, of all elements of a collection, and along key paths; and the collection operators
+// of key-value coding.
 
 internal import Foundation
 internal import RegnumEngine
@@ -9,12 +9,12 @@ internal import RegnumQuery
 // MARK: Objects
 
 extension ObjectBase {
-    /// The value of a property by its name: nil for null, enums as raw values, types of one's own as what they are
-    /// stored as (see `CustomPersistable`). Misuse for a name that is not there and for a value that does not fit.
+    /// The value of a property by its name. Null is nil, enums are raw values, and custom types have their stored form
+    /// (see `CustomPersistable`). An unknown name or a value that does not fit is a programmer error.
     ///
-    /// An `Int`, a `Double` and a `Bool` are read as what they are. Numbers of other types, and all numbers of a
-    /// `DynamicObject`, are instances of `NSNumber`, which cast to every number type that has the value: `dog["age"]` of
-    /// an `Int8` property to `Int8` and to `Int`. Setting takes numbers of all types.
+    /// `Int`, `Double` and `Bool` are returned as these types. Numbers of other types, and all numbers of a
+    /// `DynamicObject`, are returned as `NSNumber`, which casts to every number type that can represent the value: for
+    /// an `Int8` property, `dog["age"]` casts to `Int8` and to `Int`. A number of any type can be set.
     public final subscript(key: String) -> Any? {
         get {
             if let found = plainEntry(key) {
@@ -31,14 +31,14 @@ extension ObjectBase {
         set { set(newValue, key, isCoding: rowContext == nil) }
     }
 
-    /// Of a dynamic object the plain property of that name, where it is found without a look at the text.
+    /// Returns the plain property of a dynamic object if its name can be found without comparing text.
     @inline(__always)
     private final func plainEntry(_ name: String) -> UnsafePointer<NamePlaces.Entry>? {
         guard let names = rowContext?.pointee.names else { return nil }
         return names.pointee.find(name)
     }
 
-    /// The value of a property by its name; as `self[key]`.
+    /// Returns the value of a property by its name, as `self[key]` does.
     public final func value(forKey key: String) -> Any? {
         let schema = classSchema
         guard let place = schema.place(named: key) else {
@@ -58,11 +58,11 @@ extension ObjectBase {
         return schema.properties[place].named(of: self)
     }
 
-    /// Sets a property by its name; as `self[key] = value`.
+    /// Sets a property by its name, as `self[key] = value` does.
     public final func setValue(_ value: Any?, forKey key: String) { set(value, key, isCoding: true) }
 
-    /// The value at the end of names joined by dots; nil where a link on the way is nil. Names behind a collection
-    /// are those of its elements: `dogs.name` gives an array, `dogs.@max.age` one figure.
+    /// Returns the value at a key path; nil if a link on the path is nil. Names after a collection apply to its
+    /// elements: `dogs.name` returns an array, `dogs.@max.age` one value.
     public final func value(forKeyPath keyPath: String) -> Any? {
         var (owner, names) = (self as ObjectBase, keyPath[...])
         while let dot = names.firstIndex(of: ".") {
@@ -74,8 +74,8 @@ extension ObjectBase {
         return owner.value(forKey: String(names))
     }
 
-    /// Sets the property at the end of names joined by dots, of all elements where a list or a set is on the way, of
-    /// the value of the key that follows where it is a map; nothing where a link on the way is nil.
+    /// Sets the property at a key path. After a list or set it is set for all elements; after a map the next name is a
+    /// key, and it is set for that value. If a link on the path is nil, nothing is set.
     public final func setValue(_ value: Any?, forKeyPath keyPath: String) {
         var (owner, names) = (self as ObjectBase, keyPath[...])
         while let dot = names.firstIndex(of: ".") {
@@ -89,7 +89,7 @@ extension ObjectBase {
         owner.setValue(value, forKey: String(names))
     }
 
-    /// The values of the properties of these names, `NSNull` for nil. Misuse for a name that is not there.
+    /// Returns the values of the named properties, `NSNull` for nil. An unknown name is a programmer error.
     public final func dictionaryWithValues(forKeys keys: [String]) -> [String: Any] {
         Dictionary(keys.map { ($0, value(forKey: $0) ?? NSNull()) }, uniquingKeysWith: { first, _ in first })
     }
@@ -111,7 +111,7 @@ extension ObjectBase {
             requireValid()
             requireModifiable(self)
         }
-        // A primary key goes through its property.
+        // A primary key must go through its property.
         if let value, !schema.plainForms.isEmpty, schema.primaryKey != place,
             setPlain(value, schema.plainForms[place], binding.columns[place])
         {
@@ -134,14 +134,14 @@ extension ObjectBase {
     }
 }
 
-/// Key paths one name after the other.
+/// Evaluation of key paths, one name at a time.
 enum KeyPathParts {
     static func split(_ keyPath: String) -> (head: String, rest: String?) {
         guard let dot = keyPath.firstIndex(of: ".") else { return (keyPath, nil) }
         return (String(keyPath[..<dot]), String(keyPath[keyPath.index(after: dot)...]))
     }
 
-    /// Of an object or a collection; nil for what has no properties.
+    /// Returns the value for an object or a collection; nil for a value without properties.
     static func value(of owner: Any, at keyPath: String) -> Any? {
         switch owner {
         case let object as ObjectBase: object.value(forKeyPath: keyPath)
@@ -167,10 +167,10 @@ enum KeyPathParts {
 // MARK: Collections
 
 extension RealmCollection {
-    /// An array of the values of a property of all elements, as subscripts show them; for "self" of the elements, for
-    /// "@count" their number. Of a `MutableSet` each value once. O(elements).
+    /// Returns an array of a property's values of all elements, in the form that subscripts return. "self" returns the
+    /// elements and "@count" their number. A `MutableSet` returns each value once. O(elements).
     ///
-    /// Nulls are nil: the array casts to `[String?]`, and nulls become `NSNull` in a cast to `[AnyObject]`.
+    /// Nulls are nil: the array casts to `[String?]`, and a cast to `[AnyObject]` turns nulls into `NSNull`.
     public func value(forKey key: String) -> Any? {
         switch key {
         case "self": Element._shape.target == nil ? valueElements() : Array(self)
@@ -180,8 +180,8 @@ extension RealmCollection {
         }
     }
 
-    /// As `value(forKey:)` along links; or one figure by `@sum.age`, `@min.`, `@max.`, `@avg.`, or the values by
-    /// `@unionOfObjects.`, `@distinctUnionOfObjects.`, `@unionOfArrays.`, `@distinctUnionOfArrays.`.
+    /// As `value(forKey:)`, following links; or an aggregate for `@sum.age`, `@min.`, `@max.` and `@avg.`, or the
+    /// values for `@unionOfObjects.`, `@distinctUnionOfObjects.`, `@unionOfArrays.` and `@distinctUnionOfArrays.`.
     public func value(forKeyPath keyPath: String) -> Any? {
         guard keyPath.hasPrefix("@") else {
             return keyPath.contains(".") ? elementValues(keyPath) : value(forKey: keyPath)
@@ -201,7 +201,7 @@ extension RealmCollection {
         return applied(name, rest)
     }
 
-    /// Sets a property of all elements. Misuse outside a write. O(elements).
+    /// Sets a property of all elements. Calling it outside a write transaction is a programmer error. O(elements).
     public func setValue(_ value: Any?, forKey key: String) {
         requireSettable()
         guard let objects = elementObjects() else {
@@ -213,7 +213,7 @@ extension RealmCollection {
         for object in objects { object.setValue(value, forKey: key) }
     }
 
-    /// Sets the property that the key path leads to from all elements.
+    /// Sets the property at the key path of all elements.
     public func setValue(_ value: Any?, forKeyPath keyPath: String) {
         guard keyPath.contains(".") else { return setValue(value, forKey: keyPath) }
         requireSettable()
@@ -226,17 +226,17 @@ extension RealmCollection {
         realm.core.requireWrite("Cannot modify managed objects outside of a write transaction.")
     }
 
-    /// The elements of now: what is done to one may move others out of the collection. Nil where the elements are
-    /// no objects.
+    /// Returns the current elements: a change to one may remove others from the collection. Returns nil if the elements
+    /// are not objects.
     private func elementObjects() -> [ObjectBase]? {
         if let objects = embeddedObjects() { return objects }
-        // What a custom type makes of itself is no object of the collection: to change it would change nothing.
+        // An object that a custom type converts to is not in the collection: changing it would have no effect.
         guard Element._shape.target != nil, !Element._shape.isCustom else { return nil }
         return compactMap { Element._toRaw($0).object }
     }
 
-    /// What the elements are stored as, where the collection is managed and their type is one of the user's own that
-    /// is stored as embedded objects; else nil.
+    /// Returns the stored objects of the elements, if the collection is managed and its element type is a custom type
+    /// stored as an embedded object; otherwise nil.
     private func embeddedObjects() -> [ObjectBase]? {
         guard Element._shape.hasEmbeddedForm, let state = _handle.state, let binding = state.binding else { return nil }
         return state.allKeys().map { binding.makeAccessor($0) }
@@ -259,7 +259,7 @@ extension RealmCollection {
 
     private var isSet: Bool { Self.self == MutableSet<Element>.self }
 
-    /// The elements of a collection of values, as subscripts show them.
+    /// Returns the elements of a collection of values, in the form that subscripts return.
     private func valueElements() -> [Any] {
         let isBridged = Element._isBridgedByName
         if let stored = self as? _StoredCollection<Element> {
@@ -302,15 +302,16 @@ extension RealmCollection {
 }
 
 extension _StoredCollection {
-    /// As the one of all collections, for code that asks for objects of the runtime: strings and numbers come as those
-    /// of Foundation, nulls as `NSNull`. Misuse for a key that stands for one value, as "@count" does.
+    /// As the `value(forKey:)` of all collections, for code that needs Objective-C-style objects: strings and numbers
+    /// are Foundation's, and nulls are `NSNull`. A key with a single value, such as "@count", is a programmer error.
     @_disfavoredOverload
     public final func value(forKey key: String) -> [AnyObject] {
         foundationObjects((self as? any RealmCollection)?.value(forKey: key), key)
     }
 
-    /// As the one of all collections, for code that asks for objects of the runtime: strings and numbers come as those
-    /// of Foundation, nulls as `NSNull`. Misuse for a key path that leads to one value, as "@count" does.
+    /// As the `value(forKeyPath:)` of all collections, for code that needs Objective-C-style objects: strings and
+    /// numbers are Foundation's, and nulls are `NSNull`. A key path to a single value, such as "@count", is a
+    /// programmer error.
     @_disfavoredOverload
     public final func value(forKeyPath keyPath: String) -> [AnyObject] {
         foundationObjects((self as? any RealmCollection)?.value(forKeyPath: keyPath), keyPath)
@@ -330,7 +331,7 @@ private enum KeyValueOperator {
         "@distinctUnionOfArrays",
     ]
 
-    /// The values without those that equal an earlier one.
+    /// Returns the values without those that equal an earlier one.
     static func distinct(_ values: [Any]) -> [Any] {
         var seen: Set<AnyHashable> = []
         var hasNull = false
@@ -344,7 +345,7 @@ private enum KeyValueOperator {
         }
     }
 
-    /// Of values only "self" can be asked.
+    /// Reports a programmer error: elements that are values support only "self".
     static func refuse(_ key: String, _ type: Any.Type) -> Never {
         misuse(
             "NSUnknownKeyException: this class is not key value coding-compliant for the key \(key). The elements "

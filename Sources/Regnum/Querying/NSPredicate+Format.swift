@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// `NSPredicate(format:)`, which Foundation on Linux does not have. The parsed form travels inside the predicate's
-// block and is fetched by evaluating it with a private probe: no table beside it that grows. Elsewhere Foundation's
+// `NSPredicate(format:)`, which Foundation lacks on Linux. The parsed form is stored in the predicate's block and
+// retrieved by evaluating it with a private probe, so no growing side table is needed. On other platforms Foundation's
 // own initialiser is used.
 
 public import Foundation
 internal import RegnumQuery
 
-/// Sent through `evaluate(with:)`; one of our predicates leaves its parsed form in it.
+/// Passed to `evaluate(with:)`; a predicate created here stores its parsed form in it.
 private final class PredicateProbe {
     var parsed: ParsedPredicate?
 }
 
-/// What a predicate's block holds.
+/// The state captured by a predicate's block.
 private struct ParsedBox: @unchecked Sendable {
-    // Sendable: never changed after it is made; arguments are read by whoever filters, as with Foundation's.
+    // Sendable: never changed after it is created; arguments are read on the thread that filters, as with Foundation's.
     let parsed: ParsedPredicate
 }
 
 #if !canImport(ObjectiveC)
     extension NSPredicate {
-        /// A predicate from its text; misuse where the text is not understood.
+        /// Creates a predicate from its text. A malformed text is a programmer error.
         public convenience init(format: String, _ arguments: Any...) {
             self.init(format: format, argumentArray: arguments)
         }
 
-        /// A predicate from its text; misuse where the text is not understood.
+        /// Creates a predicate from its text. A malformed text is a programmer error.
         public convenience init(format: String, argumentArray: [Any]?) {
             let box: ParsedBox
             do {
@@ -42,8 +42,8 @@ private struct ParsedBox: @unchecked Sendable {
 #endif
 
 extension NSPredicate {
-    /// The form that queries evaluate; misuse for a block of the user's own. Without recursion: compounds may be nested
-    /// deeply.
+    /// Returns the form that queries evaluate. A user's block is a programmer error. Not recursive, because compound
+    /// predicates may be deeply nested.
     func predicate(for realm: RealmCore?) -> QueryPredicate {
         guard self is NSCompoundPredicate else { return simplePredicate(for: realm) }
         enum Item {
@@ -53,7 +53,7 @@ extension NSPredicate {
             case not
         }
         var builder = ConditionBuilder<QueryPredicate>()
-        // What comes next is last.
+        // The next item is the last one.
         var pending = [Item.predicate(self)]
         while let item = pending.popLast() {
             switch item {
@@ -82,7 +82,7 @@ extension NSPredicate {
         return builder.build()
     }
 
-    /// That of a predicate that is no compound.
+    /// Returns the form of a predicate that is not a compound.
     private func simplePredicate(for realm: RealmCore?) -> QueryPredicate {
         if let constant = (self as any ConstantPredicate).constantValue { return .constant(constant) }
         let probe = PredicateProbe()
@@ -96,7 +96,7 @@ extension NSPredicate {
     }
 }
 
-/// Corelibs marks `predicateFormat` deprecated; behind a requirement it can be read without a warning.
+/// Corelibs marks `predicateFormat` as deprecated; through a protocol requirement it can be read without a warning.
 private protocol ConstantPredicate {
     var constantValue: Bool? { get }
 }

@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks over objects in the order of one moment and hands out accessors. Two ways: over a whole table, row group by
-// row group without an array of keys; over keys that a query found.
+// Iterates in order over the objects that exist when the iteration begins, and returns accessors. There are two modes:
+// over a whole table, row group by row group and without an array of keys, or over the keys found by a query.
 //
-// The same accessor is handed out again where nobody else holds it, strongly, weakly or unowned. What the loop's
-// body does to the Realm shows as a moved epoch: then the place is looked up anew by key. Objects deleted meanwhile
-// are left out, objects added behind the end of that moment too.
+// The same accessor is returned again if nothing else references it, strongly, weakly or unowned. If the loop's body
+// changes the Realm, the epoch changes; the cursor then looks its position up again by key. Objects deleted since then
+// are skipped, and objects added after the last one are not visited.
 
 public import RegnumEngine
 
 @usableFromInline
 package final class ObjectCursor {
-    /// What changes with each element. Outside of the object, so that a step costs no reference counting of the cursor.
+    /// The state that changes with each element. Outside the object, so that a step does no reference counting of the
+    /// cursor.
     @usableFromInline
     struct Step {
         @usableFromInline let session: UnsafeMutablePointer<SessionState>
-        /// The accessor handed out last, owned by the cursor; nil where accessors are not recycled.
+        /// The accessor returned last, owned by the cursor; nil if accessors are not recycled.
         @usableFromInline var current: Unmanaged<ObjectBase>?
-        /// The row group that `row` is in; good while `epoch` is the session's.
+        /// The row group that contains `row`; valid while `epoch` equals the session's epoch.
         var group: UnsafeMutablePointer<GroupView>?
         @usableFromInline var row = 0
         var rowEnd = 0
-        /// While `epoch` is the session's: rows before this one follow each other by key from `firstKey` on, belong to
-        /// the snapshot, and lie in the group that `current` points into. 0 where that is not known.
+        /// While `epoch` equals the session's epoch: the rows before this one have consecutive keys from `firstKey` on,
+        /// belong to the iteration, and are in the row group that `current` points into. 0 if that is unknown.
         @usableFromInline var runEnd = 0
         @usableFromInline var firstKey: UInt64 = 0
         @usableFromInline var epoch = Int.min
-        /// The key handed out last, and the last one of the snapshot.
+        /// The key returned last, and the last key of the iteration.
         @usableFromInline var lastKey: UInt64 = 0
         var endKey: UInt64 = 0
         let cursor: Unmanaged<ObjectCursor>
@@ -37,26 +38,26 @@ package final class ObjectCursor {
     private let binding: ClassBinding
     private let isRecyclable: Bool
     private let invalidations: Int
-    /// Freed with the cursor.
+    /// Deallocated with the cursor.
     @usableFromInline let step: UnsafeMutablePointer<Step>
-    /// About where the next object lies in the table.
+    /// The approximate position of the next object in the table.
     @exclusivity(unchecked) private var position = 0
     /// The keys to visit; nil for a whole table.
     private let keys: [ObjectKey]?
     @exclusivity(unchecked) private var index = 0
-    /// Of the keys from `aheadStart` on, where their objects are as far as that is known; good while `aheadEpoch` is the
-    /// session's. Allocated for many keys only, freed with the cursor.
+    /// The prefetched rows of the keys from `aheadStart` on, as far as known; valid while `aheadEpoch` equals the
+    /// session's epoch. Allocated only for many keys; deallocated with the cursor.
     @exclusivity(unchecked) private var ahead: UnsafeMutablePointer<RowLocation?>?
     @exclusivity(unchecked) private var aheadStart = 0
     @exclusivity(unchecked) private var aheadEnd = 0
     @exclusivity(unchecked) private var aheadEpoch = Int.min
-    /// So that the compiler does not leave out the reads of what is looked ahead to.
+    /// Prevents the compiler from removing the reads that prefetch.
     @exclusivity(unchecked) @usableFromInline var touched: UInt8 = 0
 
     private init(_ binding: ClassBinding, keys: [ObjectKey]?) {
         realm = binding.core
         self.binding = binding
-        // Frozen objects go from thread to thread: another one may just have made a collection of the accessor.
+        // Frozen objects are passed between threads: another thread may be creating a collection of the accessor.
         isRecyclable = binding.schema.isRecyclable && (!realm.isFrozen || binding.schema.collectionOffsets.isEmpty)
         invalidations = realm.settings.invalidations
         self.keys = keys
@@ -73,7 +74,7 @@ package final class ObjectCursor {
         ahead?.deallocate()
     }
 
-    /// Over the whole table of a class, as it is now.
+    /// Creates a cursor over the whole table of a class, as it is now.
     package convenience init(tableOf binding: ClassBinding) {
         self.init(binding, keys: nil)
         let table = binding.table
@@ -83,7 +84,7 @@ package final class ObjectCursor {
         }
     }
 
-    /// Over the objects with these keys, in this order.
+    /// Creates a cursor over the objects with these keys, in this order.
     package convenience init(_ keys: [ObjectKey], of binding: ClassBinding) { self.init(binding, keys: keys) }
 
     fileprivate func nextSlowly() -> ObjectBase? {
@@ -98,7 +99,8 @@ package final class ObjectCursor {
         guard key <= step.pointee.endKey else { return finish() }
         step.pointee.row = row &+ 1
         step.pointee.lastKey = key
-        // Before the object is made: that lets go of another one, and the `deinit` of its class may do anything.
+        // Reset before the object is created: that releases another object, and the `deinit` of its class may do
+        // anything.
         step.pointee.runEnd = 0
         if group.pointee.keyForm == .dense {
             step.pointee.firstKey = group.pointee.firstKey
@@ -109,7 +111,7 @@ package final class ObjectCursor {
         return handOut(ObjectKey(key), RowLocation(group: group, row: row))
     }
 
-    /// `location`: nil where the row is to be looked up at the first access.
+    /// Returns an accessor of a row. If `location` is nil, the row is looked up at the first access.
     private func handOut(_ key: ObjectKey, _ location: RowLocation?) -> ObjectBase {
         if let current = step.pointee.current, current.isHeldOnce {
             let object = current.secondReference()
@@ -123,8 +125,8 @@ package final class ObjectCursor {
         return object
     }
 
-    /// Lets go of the last one when all is in order: the `deinit` of its class may do anything, also go on with a copy of
-    /// the iterator.
+    /// Replaces the current accessor, and releases the old one only when the state is consistent: the `deinit` of its
+    /// class may do anything, including advancing a copy of the iterator.
     private func replaceCurrent(by object: Unmanaged<ObjectBase>?) {
         let before = step.pointee.current
         step.pointee.current = object
@@ -152,7 +154,7 @@ package final class ObjectCursor {
 
     // MARK: Whole table
 
-    /// Finds the row group and row of the first key behind `lastKey`; false at the end.
+    /// Finds the row group and row of the first key after `lastKey`; returns false at the end.
     @inline(never)
     private func findGroup() -> Bool {
         checkValid()
@@ -161,7 +163,7 @@ package final class ObjectCursor {
         return engine { () throws(EngineError) -> Bool in
             let moved = step.pointee.epoch != step.pointee.session.pointee.epoch
             let count = table.count
-            // Behind the end of a group the next one starts at a known position; after a change it is searched.
+            // After the end of a group the next one starts at a known position; after a change it has to be searched.
             var next = position &+ step.pointee.rowEnd
             if moved { next = try searchPosition(table, count) }
             guard next < count else { return false }
@@ -175,8 +177,8 @@ package final class ObjectCursor {
         }
     }
 
-    /// The position of the first key greater than `lastKey`. Tries the places where it is when the body of the loop
-    /// deleted the element it was given, or nothing before it.
+    /// Returns the position of the first key greater than `lastKey`. First tries the two positions where it is if the
+    /// loop's body deleted the current element, or deleted nothing before it.
     private func searchPosition(_ table: Table, _ count: Int) throws(EngineError) -> Int {
         for guess in [position &+ step.pointee.row &- 1, position &+ step.pointee.row] where guess >= 0 && guess < count
         {
@@ -216,22 +218,22 @@ package final class ObjectCursor {
         return finish()
     }
 
-    /// Fewer objects than this are found one by one.
+    /// With fewer keys than this, objects are found one by one.
     private static let aheadLimit = 1024
-    /// Between the first and the last of objects that mostly lie in one group.
+    /// The largest difference between the first and last key of objects that are mostly in one row group.
     private static let nearby = 1024
-    /// Objects that are found together.
+    /// The number of objects prefetched together.
     private static let aheadCount = 16
-    /// Objects after which the column that the loop reads is asked for anew.
+    /// The number of objects after which the cursor asks again which column the loop reads.
     private static let questionCount = 4096
 
-    /// Finds the next objects together, with what the loop's body will read first of each.
+    /// Prefetches the rows of the next objects, and the first column that the loop's body reads of each.
     private func lookAhead(_ keys: [ObjectKey]) {
         checkValid()
         aheadStart = index
         aheadEnd = min(index &+ Self.aheadCount, keys.count)
         aheadEpoch = .min
-        // Those of a query that was not sorted lie one behind the other.
+        // The keys of a query without a sort are in table order.
         let (first, last) = (keys[aheadStart].rawValue, keys[aheadEnd &- 1].rawValue)
         if last > first, last &- first < UInt64(Self.nearby) { return }
         aheadEpoch = step.pointee.session.pointee.epoch
@@ -252,7 +254,8 @@ package final class ObjectCursor {
         return ahead[index &- aheadStart]
     }
 
-    /// Neighbours in the order are often neighbours in the table: the row group of the last one is tried first.
+    /// Looks a key up. Neighbours in the order are often neighbours in the table, so the row group of the last one is
+    /// tried first.
     private func locate(_ key: ObjectKey) -> RowLocation? {
         if step.pointee.epoch == step.pointee.session.pointee.epoch, let group = step.pointee.group {
             let row = group.pointee.row(of: key.rawValue)
@@ -267,13 +270,14 @@ package final class ObjectCursor {
     }
 }
 
-// Functions of the pointer, not of the type: one of the type is called through another that drops the type.
+// Methods of the pointer, not of `Step`: a method of `Step` would be called through another function that discards the
+// type.
 extension UnsafeMutablePointer<ObjectCursor.Step> {
-    /// The next object, or nil at the end. Of a living cursor.
+    /// Returns the next object, or nil at the end. The cursor must be alive.
     @inlinable
     func nextObject() -> ObjectBase? {
         let row = pointee.row
-        // Of a cursor over keys `runEnd` stays 0, so that it always takes the other way.
+        // In a cursor over keys `runEnd` stays 0, so that it always takes the slow path.
         guard row < pointee.runEnd, pointee.epoch == pointee.session.pointee.epoch,
             pointee.session.pointee.owner == currentThreadWord(), let current = pointee.current, current.isHeldOnce
         else { return nextObjectSlowly() }
@@ -290,7 +294,7 @@ extension UnsafeMutablePointer<ObjectCursor.Step> {
     @usableFromInline @inline(never)
     func nextObjectSlowly() -> ObjectBase? { pointee.cursor._withUnsafeGuaranteedRef { $0.nextSlowly() } }
 
-    /// Of an object that was just handed out again.
+    /// Repoints the collections of an object that was just reused.
     @usableFromInline @inline(never)
     func repointCollections(of object: ObjectBase) {
         if object.hasMadeCollections(at: pointee.collectionOffsets) {
@@ -300,7 +304,7 @@ extension UnsafeMutablePointer<ObjectCursor.Step> {
 }
 
 extension ClassBinding {
-    /// A new accessor with its row known.
+    /// Creates an accessor whose row is known.
     @inline(__always)
     package func makeAccessor(_ key: ObjectKey, at location: RowLocation) -> ObjectBase {
         let object = schema.accessors.make()

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of results as results: what SQL says with LIMIT and OFFSET, and pages that go on behind an object. Additions
-// to RealmSwift's API.
+// Slices of results as results: the equivalent of SQL's LIMIT and OFFSET, and pages that continue after an object.
+// Additions to RealmSwift's API.
 
 internal import RegnumEngine
 internal import RegnumQuery
 
 extension RealmCollection {
-    /// The first `maximum` elements. Live: what moves into them or out of them does so here too. Of sorted results the
-    /// others are not sorted. A filter, a sort or distinct put on it asks only these elements.
+    /// Returns the first `maximum` elements. The result is live: an element that moves into or out of the first
+    /// `maximum` enters or leaves the result. Of sorted results, only these elements are sorted. Filters, sorts and
+    /// distinct applied to the result see only these elements.
     @_disfavoredOverload
     public func limit(_ maximum: Int) -> Results<Element> {
         if maximum < 0 { misuse("limit(\(maximum)): a limit cannot be negative.") }
         return appending(.slice(offset: 0, limit: maximum))
     }
 
-    /// All elements but the first `count`. A page far from the beginning is found faster by `after(_:)`.
+    /// Returns all elements except the first `count`. `after(_:)` finds a page far from the beginning faster.
     @_disfavoredOverload
     public func offset(_ count: Int) -> Results<Element> {
         if count < 0 { misuse("offset(\(count)): an offset cannot be negative.") }
         return appending(.slice(offset: count, limit: nil))
     }
 
-    /// The elements ordered by the property at the key path, strings by `collation`.
+    /// Returns the elements sorted by the property at the key path, with strings ordered by `collation`.
     public func sorted(
         byKeyPath keyPath: String, ascending: Bool = true, collation: SortCollation
     ) -> Results<Element> {
@@ -30,16 +31,16 @@ extension RealmCollection {
 }
 
 extension RealmCollection where Element: ObjectBase {
-    /// The elements behind `object` in the order of the collection, whether it is still an element or not: the next
-    /// page of a long list, found by the values that `object` has now, so that no element is shown twice or left out
-    /// because others came or went before it.
+    /// Returns the elements after `object` in the order of the collection, whether or not it is still an element: the
+    /// next page of a long list. The page is found by the current values of `object`, so no element is shown twice or
+    /// left out because others were inserted or removed before it.
     ///
     /// ```swift
     /// let page = people.sorted(byKeyPath: "name").after(lastShown).limit(50)
     /// ```
     ///
-    /// The collection has to be all objects of a class, filtered and sorted by properties of the objects themselves,
-    /// with bytes for strings, and not by Decimal128 or AnyRealmValue; misuse otherwise.
+    /// The collection must be all objects of a class, filtered and sorted by properties of the objects themselves, with
+    /// strings ordered by bytes, and not by Decimal128 or AnyRealmValue. Any other collection is a programmer error.
     @_disfavoredOverload
     public func after(_ object: Element) -> Results<Element> {
         let state = managed()

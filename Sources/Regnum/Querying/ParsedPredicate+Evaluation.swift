@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// `NSPredicate.evaluate(with:)` for predicates made from a format.
+// `NSPredicate.evaluate(with:)` for predicates created from a format.
 
 internal import RegnumEngine
 internal import RegnumQuery
 
 extension ParsedPredicate {
-    /// Whether an object satisfies the predicate. Misuse for anything else: only a class knows the types that the
-    /// comparison needs.
+    /// Returns whether an object satisfies the predicate. Anything but an object is a programmer error: only a class
+    /// defines the types that the comparison needs.
     func isSatisfied(by object: Any?) -> Bool {
         guard let object = object as? ObjectBase else {
             misuse(

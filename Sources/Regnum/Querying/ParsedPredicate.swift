@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicates written as text. Programs write them as format strings, where a fault is a mistake of the program;
-// text that comes from a person goes through `ParsedPredicate`, which throws.
+// Predicates written as text. In a program's format string a syntax error is a programmer error; text from a user goes
+// through `ParsedPredicate`, which throws.
 
 public import Foundation
 internal import RegnumQuery
 
-/// A predicate whose text was understood: `age > %@ AND name BEGINSWITH %@`.
+/// A predicate parsed from text: `age > %@ AND name BEGINSWITH %@`.
 ///
 /// ```swift
 /// let predicate = try ParsedPredicate(parsing: searchField.text)
@@ -16,7 +16,7 @@ public struct ParsedPredicate {
     private let tree: QueryPredicate
     private let mentionsObjects: Bool
 
-    /// Understands `text`, with `arguments` in the places of `%@`, `%K`, `%d` and so on. Throws `Error`.
+    /// Parses `text`, substituting `arguments` for `%@`, `%K`, `%d` and so on. Throws `Error`.
     public init(parsing text: String, arguments: [Any] = []) throws(Error) {
         format = text
         let constants = arguments.map { Constant(any: $0, realm: nil) }
@@ -26,7 +26,7 @@ public struct ParsedPredicate {
         }
     }
 
-    /// The tree for a Realm; objects of another are marked in it.
+    /// Returns the tree for a Realm, with objects of other Realms marked.
     func predicate(for realm: RealmCore?) -> QueryPredicate {
         guard mentionsObjects, let realm else { return tree }
         return tree.lookingAgain { argument in
@@ -36,13 +36,14 @@ public struct ParsedPredicate {
 }
 
 extension ParsedPredicate {
-    /// What is wrong with the text of a predicate, for showing it to whoever typed it.
+    /// An error in the text of a predicate, suitable for showing to the user who typed it.
     public struct Error: Swift.Error, Sendable, Equatable, CustomStringConvertible, LocalizedError {
-        /// What is wrong, in a sentence; where a name is unknown, with the nearest one that is known.
+        /// A sentence that describes the error; for an unknown name it includes the nearest known one.
         public let message: String
-        /// Where in the text: characters before the fault. Nil where it is about an argument or the whole.
+        /// The number of characters before the error in the text. Nil if the error is in an argument or concerns the
+        /// predicate as a whole.
         public let position: Int?
-        /// What could have stood there.
+        /// The tokens that would have been valid at the position.
         public let expected: [String]
 
         public var description: String {

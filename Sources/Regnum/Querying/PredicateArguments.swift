@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arguments of predicates arrive as `Any`; here they become constants of the query language.
+// Conversion of predicate arguments, which are of type `Any`, to constants of the query language.
 
 internal import Foundation
 internal import RegnumEngine
 internal import RegnumQuery
 
 extension Constant {
-    /// Any value as a constant. `realm`: the one queried, if it is known; objects of another are marked. `depth`: in how
-    /// many collections it is.
+    /// Converts any value to a constant. `realm` is the Realm being queried, if known; objects of another Realm are
+    /// marked. `depth` is the number of collections that contain the value.
     init(any value: Any?, realm: RealmCore?, depth: Int = 0) {
         guard let value else {
             self = .null
@@ -76,8 +76,8 @@ extension Constant {
 }
 
 enum PredicateArguments {
-    /// Of the types that most values have, told by the type itself: a cast that fails takes several hundred
-    /// nanoseconds, and a set may have many thousand values.
+    /// Converts a value of a common type, tested by its exact type: a failing cast takes several hundred nanoseconds,
+    /// and a set may have many thousands of values.
     fileprivate static func plain(_ value: Any) -> Constant? {
         let type = type(of: value)
         if type == String.self { return (value as? String).map { .string($0) } }
@@ -91,7 +91,7 @@ enum PredicateArguments {
         return nil
     }
 
-    /// Arrays of the types that large sets have: code for any sequence takes longer for each value.
+    /// Converts arrays of the types that large sets have: code for any sequence takes longer per value.
     fileprivate static func array(_ value: Any, _ realm: RealmCore?, _ depth: Int) -> Constant? {
         let type = type(of: value)
         if type == [Int].self, let numbers = value as? [Int] { return .array(numbers.map { .int(Int64($0)) }) }
@@ -117,7 +117,7 @@ enum PredicateArguments {
         }
     }
 
-    /// Of a dictionary with text keys.
+    /// Converts a dictionary with String keys.
     fileprivate static func dictionaryConstant(_ value: Any, _ realm: RealmCore?, _ depth: Int) -> Constant? {
         guard let entries = Coercion.entries(value) else { return nil }
         return .dictionary(
@@ -134,7 +134,7 @@ enum PredicateArguments {
         return Constant(raw.value)
     }
 
-    /// A value of a custom type that is stored as `object`, an object of its own in each place.
+    /// Converts a custom value that is stored as `object`; each place it is stored has an object of its own.
     private static func embedded<T>(_ object: ObjectBase, of value: T, _ realm: RealmCore?) -> EmbeddedArgument {
         let schema = object.classSchema
         var argument = EmbeddedArgument(
@@ -153,8 +153,9 @@ enum PredicateArguments {
         return argument
     }
 
-    /// What a predicate keeps of an object. Where the Realm is not known yet it keeps the object itself, so that it can be
-    /// looked at again; otherwise not: results would hold what their own condition names, and its Realm.
+    /// Returns the information a predicate keeps about an object. If the Realm is not known yet, that includes the
+    /// object itself, so that it can be resolved later. Otherwise the object is not kept: results would retain the
+    /// objects that their own condition mentions, and the objects' Realm.
     static func object(_ object: ObjectBase, _ realm: RealmCore?) -> ObjectArgument {
         let name = ClassNames.name(of: type(of: object))
         let kept = realm == nil ? object : nil
@@ -168,7 +169,7 @@ enum PredicateArguments {
             object: kept)
     }
 
-    /// Objects, predicates, and Foundation's classes for values.
+    /// Converts objects, predicates, and Foundation's value classes.
     fileprivate static func instance(_ value: Any, _ realm: RealmCore?) -> Constant? {
         switch value {
         case let object as ObjectBase: .object(self.object(object, realm))
@@ -183,7 +184,7 @@ enum PredicateArguments {
         }
     }
 
-    /// Integers of widths that no property has.
+    /// Converts integers of widths that no property has.
     static func integerConstant(_ value: Any) -> Constant? {
         guard let integer = value as? any BinaryInteger else { return nil }
         return Int64(exactly: integer).map { .int($0) } ?? .double(Double(integer))
@@ -197,7 +198,7 @@ enum PredicateArguments {
     private static func constant(of number: NSNumber) -> Constant {
         switch UInt8(bitPattern: number.objCType.pointee) {
         case UInt8(ascii: "B"): return .bool(number.boolValue)
-        // Bool, and Int8, whose 0 and 1 mean the same wherever they are compared.
+        // Bool, or Int8 with 0 or 1, which compares the same as a Bool.
         case UInt8(ascii: "c") where number.int8Value == 0 || number.int8Value == 1: return .bool(number.boolValue)
         case UInt8(ascii: "f"): return .float(number.floatValue)
         case UInt8(ascii: "d"): return .double(number.doubleValue)

@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// Type-safe queries on values of any type: what they compare as texts or data.
+// Type-safe queries on values of any type: text and data operators, and access to nested collections.
 
 extension Query where T == AnyRealmValue {
-    /// True where `value` is a part of the text or data.
+    /// Returns whether the text or data contains `value`.
     public func contains(_ value: T, options: StringOptions = []) -> Query<Bool> {
         comparison(.contains, value, options)
     }
-    /// True where the text or data begins with `value`.
+    /// Returns whether the text or data begins with `value`.
     public func starts(with value: T, options: StringOptions = []) -> Query<Bool> {
         comparison(.beginsWith, value, options)
     }
-    /// True where the text or data ends with `value`.
+    /// Returns whether the text or data ends with `value`.
     public func ends(with value: T, options: StringOptions = []) -> Query<Bool> {
         comparison(.endsWith, value, options)
     }
-    /// True where both are equal under the options.
+    /// Returns whether both are equal under the options.
     public func equals(_ value: T, options: StringOptions = []) -> Query<Bool> {
         comparison(.equal, value, options)
     }
-    /// True where both differ under the options.
+    /// Returns whether both differ under the options.
     public func notEquals(_ value: T, options: StringOptions = []) -> Query<Bool> {
         comparison(.notEqual, value, options)
     }
-    /// True where the whole text matches the pattern: `*` stands for any run, `?` for one character.
+    /// Returns whether the whole text matches the pattern: `*` matches any run of characters, `?` a single character.
     public func like(_ pattern: T, caseInsensitive: Bool = false) -> Query<Bool> {
         comparison(.like, pattern, caseInsensitive ? .caseInsensitive : [])
     }
 }
 
 extension Query where T == AnyRealmValue {
-    /// The value of a key of the dictionary that the value is; nil where it is none, or has no such key.
+    /// The value of a key, if the value is a dictionary; nil if it is not, or has no such key.
     public subscript(key: String) -> Query<AnyRealmValue> { within(.anyKey(key)) }
 
-    /// The element at a position of the list that the value is; nil where it is none, or shorter.
+    /// The element at a position, if the value is a list; nil if it is not, or is shorter.
     public subscript(position: Int) -> Query<AnyRealmValue> { within(.anyIndex(position)) }
 
-    /// Any element of the list or dictionary that the value is.
+    /// Any element of the list or dictionary in the value.
     public var any: Query<AnyRealmValue> { within(.anyElement) }
 
     private func within(_ part: QuerySubscript) -> Query<AnyRealmValue> {

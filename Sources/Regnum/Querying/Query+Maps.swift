@@ -2,7 +2,7 @@
 // Maps in type-safe queries.
 
 extension Query where T: RealmKeyedCollection {
-    /// How many entries the map has.
+    /// The number of entries in the map.
     public var count: Query<Int> { whole("@count") }
 
     /// Any key of the map.
@@ -11,7 +11,7 @@ extension Query where T: RealmKeyedCollection {
     /// Any value of the map.
     public var values: Query<T.Value> { part("@allValues") }
 
-    /// The value of a key; nil where there is none.
+    /// The value of a key; nil if there is none.
     public subscript(key: T.Key) -> Query<T.Value> {
         var path = path
         path.subscripts.append(.key(key._mapKey))
@@ -20,13 +20,13 @@ extension Query where T: RealmKeyedCollection {
         return Query<T.Value>(.path(path))
     }
 
-    /// True where `value` is a value of the map.
+    /// Returns whether the map contains `value` as a value.
     public func contains(_ value: T.Value) -> Query<Bool> {
         let map: Query = whole()
         return Query<Bool>(.comparison(.isIn, .constant(QueryConstant(value)), map.node, []))
     }
 
-    /// True where any of `values` is a value of the map.
+    /// Returns whether the map contains any of `values` as a value.
     public func containsAny<S: Sequence>(in values: S) -> Query<Bool> where S.Element == T.Value {
         comparison(.isIn, Array(values))
     }

@@ -1,67 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranges in type-safe queries, of values and of what collections hold.
+// Ranges in type-safe queries, for values and for the elements of collections.
 
 extension Query where T: Comparable {
-    /// True where the value lies in the range.
+    /// Returns whether the value is in the range.
     public func contains(_ range: Range<T>) -> Query<Bool> { halfOpen(range.lowerBound, range.upperBound) }
 
-    /// True where the value lies in the range.
+    /// Returns whether the value is in the range.
     public func contains(_ range: ClosedRange<T>) -> Query<Bool> { closed(range.lowerBound, range.upperBound) }
 }
 
 extension Query where T: OptionalProtocol, T.Wrapped: Comparable {
-    /// True where the value is not nil and lies in the range.
+    /// Returns whether the value is not nil and is in the range.
     public func contains(_ range: Range<T.Wrapped>) -> Query<Bool> { halfOpen(range.lowerBound, range.upperBound) }
 
-    /// True where the value is not nil and lies in the range.
+    /// Returns whether the value is not nil and is in the range.
     public func contains(_ range: ClosedRange<T.Wrapped>) -> Query<Bool> {
         closed(range.lowerBound, range.upperBound)
     }
 }
 
 extension Query where T: RealmCollection, T.Element: Comparable {
-    /// True where all elements lie in the range (and there is one).
+    /// Returns whether there are elements and all are in the range.
     public func contains(_ range: Range<T.Element>) -> Query<Bool> {
         all(from: range.lowerBound, .less, range.upperBound)
     }
 
-    /// True where all elements lie in the range (and there is one).
+    /// Returns whether there are elements and all are in the range.
     public func contains(_ range: ClosedRange<T.Element>) -> Query<Bool> {
         all(from: range.lowerBound, .lessOrEqual, range.upperBound)
     }
 }
 
 extension Query where T: RealmCollection, T.Element: OptionalProtocol, T.Element.Wrapped: Comparable {
-    /// True where all elements that are not nil lie in the range (and there is one).
+    /// Returns whether there are non-nil elements and all of them are in the range.
     public func contains(_ range: Range<T.Element.Wrapped>) -> Query<Bool> {
         all(from: range.lowerBound, .less, range.upperBound)
     }
 
-    /// True where all elements that are not nil lie in the range (and there is one).
+    /// Returns whether there are non-nil elements and all of them are in the range.
     public func contains(_ range: ClosedRange<T.Element.Wrapped>) -> Query<Bool> {
         all(from: range.lowerBound, .lessOrEqual, range.upperBound)
     }
 }
 
 extension Query where T: RealmKeyedCollection, T.Value: Comparable {
-    /// True where all values lie in the range (and there is one).
+    /// Returns whether there are values and all are in the range.
     public func contains(_ range: Range<T.Value>) -> Query<Bool> {
         all(from: range.lowerBound, .less, range.upperBound)
     }
 
-    /// True where all values lie in the range (and there is one).
+    /// Returns whether there are values and all are in the range.
     public func contains(_ range: ClosedRange<T.Value>) -> Query<Bool> {
         all(from: range.lowerBound, .lessOrEqual, range.upperBound)
     }
 }
 
 extension Query where T: RealmKeyedCollection, T.Value: OptionalProtocol, T.Value.Wrapped: Comparable {
-    /// True where all values that are not nil lie in the range (and there is one).
+    /// Returns whether there are non-nil values and all of them are in the range.
     public func contains(_ range: Range<T.Value.Wrapped>) -> Query<Bool> {
         all(from: range.lowerBound, .less, range.upperBound)
     }
 
-    /// True where all values that are not nil lie in the range (and there is one).
+    /// Returns whether there are non-nil values and all of them are in the range.
     public func contains(_ range: ClosedRange<T.Value.Wrapped>) -> Query<Bool> {
         all(from: range.lowerBound, .lessOrEqual, range.upperBound)
     }
@@ -76,7 +76,7 @@ extension Query {
         Query<Bool>(.between(node, QueryConstant(low), QueryConstant(high)))
     }
 
-    /// By the smallest and the largest of them.
+    /// Compares the smallest and the largest element with the bounds.
     private func all(from low: Any, _ order: QueryNode.Operator, _ high: Any) -> Query<Bool> {
         let (smallest, largest): (Query, Query) = (aggregate("@min"), aggregate("@max"))
         return smallest.comparison(.greaterOrEqual, low) && largest.comparison(order, high)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enums and custom types in type-safe queries, asked as what is stored of them. Which collection the types below name
-// makes no difference: it only tells what can be asked.
+// Enums and custom types in type-safe queries, queried by their stored form. The collection types named below have no
+// effect; they only determine which operators are available.
 
 extension Query where T: PersistableEnum {
     /// The raw value of the enum.
@@ -47,19 +47,19 @@ where
 }
 
 extension Query where T: _HasPersistedType {
-    /// The value as it is stored. Of use for enums and custom types only: others are stored as they are.
+    /// The value in its stored form. Only useful for enums and custom types; other types are stored as they are.
     public var persistableValue: Query<T.PersistedType> { Query<T.PersistedType>(node) }
 }
 
 extension Query where T: RealmCollection & _HasPersistedType, T.Element.PersistedType: RealmCollectionValue {
-    /// The elements as they are stored.
+    /// The elements in their stored form.
     public var persistableValue: Query<AnyRealmCollection<T.Element.PersistedType>> {
         Query<AnyRealmCollection<T.Element.PersistedType>>(node)
     }
 }
 
 extension Query where T: RealmKeyedCollection & _HasPersistedType, T.Value.PersistedType: RealmCollectionValue {
-    /// The values as they are stored.
+    /// The values in their stored form.
     public var persistableValue: Query<Map<T.Key, T.Value.PersistedType>> {
         Query<Map<T.Key, T.Value.PersistedType>>(node)
     }

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The type-safe query: `results.where { $0.age >= 18 && $0.dog.name == "Rex" }`. The closure is called once with
-// a `Query` of the element's class; members and operators build a tree (`QueryNode`).
+// The type-safe query: `results.where { $0.age >= 18 && $0.dog.name == "Rex" }`. The closure is called once with a
+// `Query` of the element's class; members and operators build a tree (`QueryNode`).
 
-/// A part of a query whose values are of type `T`; made only inside the closure of `where`.
+/// A part of a query whose values are of type `T`; created only inside the closure of `where`.
 @dynamicMemberLookup
 public struct Query<T> {
     let node: QueryNode
 
     init(_ node: QueryNode) { self.node = node }
 
-    /// The element itself.
+    /// Creates a query for the element itself.
     init() { node = .element }
 
-    /// For tests: a query without a collection.
+    /// Creates a query without a collection, for tests.
     public static func _constructForTesting() -> Query<T> { Query<T>() }
 
-    /// The predicate as text and its arguments.
+    /// Returns the predicate as text, and its arguments.
     public func _constructPredicate() -> (String, [Any]) { node.print() }
 
-    /// The path of this query; misuse where it is not one.
+    /// The path of this query. Any other query is a programmer error.
     var path: QueryPath {
         guard let path = node.path else { misuse("Cannot apply a keypath to \(node.print().0)") }
         return path
@@ -49,7 +49,7 @@ public struct Query<T> {
         return Query<V>(.path(path.appending(member.names, isCollection: member.isCollection)))
     }
 
-    /// The collection itself instead of its elements, followed by `suffix`.
+    /// Returns the collection itself instead of its elements, followed by `suffix`.
     func whole<V>(_ suffix: String? = nil) -> Query<V> {
         var path = path
         if let suffix { path.names.append(suffix) }
@@ -57,7 +57,7 @@ public struct Query<T> {
         return Query<V>(.path(path))
     }
 
-    /// An operator over the collection; over a property of its elements it stands before the property.
+    /// Returns an operator over the collection. For a property of its elements, the operator precedes the property.
     func aggregate<V>(_ name: String) -> Query<V> {
         var path = path
         path.names.insert(name, at: path.endsInCollection ? path.names.count : Swift.max(path.names.count - 1, 0))
@@ -84,52 +84,52 @@ extension Query where T: RealmCollection, T.Element: ObjectBase {
 extension Query {
     public static func == (left: Query, right: T) -> Query<Bool> { left.comparison(.equal, right) }
     public static func == (left: Query, right: Query) -> Query<Bool> { left.comparison(.equal, right) }
-    /// True where the two sides differ; null differs from every value.
+    /// Returns whether the two sides differ; null differs from every value.
     public static func != (left: Query, right: T) -> Query<Bool> { left.comparison(.notEqual, right) }
-    /// True where the two sides differ; null differs from every value.
+    /// Returns whether the two sides differ; null differs from every value.
     public static func != (left: Query, right: Query) -> Query<Bool> { left.comparison(.notEqual, right) }
 
-    /// True where the value is one of `values`.
+    /// Returns whether the value is one of `values`.
     public func `in`<S: Sequence>(_ values: S) -> Query<Bool> where S.Element == T {
         comparison(.isIn, Array(values))
     }
 }
 
 extension Query where T: OptionalProtocol {
-    /// True where the value is one of `values`.
+    /// Returns whether the value is one of `values`.
     public func `in`<S: Sequence>(_ values: S) -> Query<Bool> where S.Element == T.Wrapped {
         comparison(.isIn, Array(values))
     }
 }
 
 extension Query where T == Bool {
-    /// True where the condition is not.
+    /// Returns true if the condition is false.
     public static prefix func ! (query: Query) -> Query<Bool> { Query(.not(query.node)) }
-    /// True where both conditions are.
+    /// Returns true if both conditions are true.
     public static func && (left: Query, right: Query) -> Query<Bool> { Query(.and(left.node, right.node)) }
-    /// True where at least one of the conditions is.
+    /// Returns true if at least one of the conditions is true.
     public static func || (left: Query, right: Query) -> Query<Bool> { Query(.or(left.node, right.node)) }
 
-    /// How many elements of the collection satisfy the condition.
+    /// The number of elements of the collection that satisfy the condition.
     public var count: Query<Int> { Query<Int>(.count(node)) }
 }
 
 extension Query where T: _HasPersistedType, T.PersistedType: _QueryNumeric {
-    /// True where the left side is greater; never for null.
+    /// Returns whether the left side is greater; false if either side is null.
     public static func > (left: Query, right: T) -> Query<Bool> { left.comparison(.greater, right) }
-    /// True where the left side is greater; never for null.
+    /// Returns whether the left side is greater; false if either side is null.
     public static func > (left: Query, right: Query) -> Query<Bool> { left.comparison(.greater, right) }
-    /// True where the left side is greater or equal.
+    /// Returns whether the left side is greater or equal.
     public static func >= (left: Query, right: T) -> Query<Bool> { left.comparison(.greaterOrEqual, right) }
-    /// True where the left side is greater or equal.
+    /// Returns whether the left side is greater or equal.
     public static func >= (left: Query, right: Query) -> Query<Bool> { left.comparison(.greaterOrEqual, right) }
-    /// True where the left side is less; never for null.
+    /// Returns whether the left side is less; false if either side is null.
     public static func < (left: Query, right: T) -> Query<Bool> { left.comparison(.less, right) }
-    /// True where the left side is less; never for null.
+    /// Returns whether the left side is less; false if either side is null.
     public static func < (left: Query, right: Query) -> Query<Bool> { left.comparison(.less, right) }
-    /// True where the left side is less or equal.
+    /// Returns whether the left side is less or equal.
     public static func <= (left: Query, right: T) -> Query<Bool> { left.comparison(.lessOrEqual, right) }
-    /// True where the left side is less or equal.
+    /// Returns whether the left side is less or equal.
     public static func <= (left: Query, right: Query) -> Query<Bool> { left.comparison(.lessOrEqual, right) }
 
     /// The smallest value over the collection in the path.
@@ -143,71 +143,71 @@ extension Query where T: _HasPersistedType, T.PersistedType: _QueryNumeric {
 }
 
 extension Query where T: _HasPersistedType, T.PersistedType: _QueryBinary {
-    /// True where the left side is greater; never for null.
+    /// Returns whether the left side is greater; false if either side is null.
     public static func > (left: Query, right: T) -> Query<Bool> { left.comparison(.greater, right) }
-    /// True where the left side is greater; never for null.
+    /// Returns whether the left side is greater; false if either side is null.
     public static func > (left: Query, right: Query) -> Query<Bool> { left.comparison(.greater, right) }
-    /// True where the left side is greater or equal.
+    /// Returns whether the left side is greater or equal.
     public static func >= (left: Query, right: T) -> Query<Bool> { left.comparison(.greaterOrEqual, right) }
-    /// True where the left side is greater or equal.
+    /// Returns whether the left side is greater or equal.
     public static func >= (left: Query, right: Query) -> Query<Bool> { left.comparison(.greaterOrEqual, right) }
-    /// True where the left side is less; never for null.
+    /// Returns whether the left side is less; false if either side is null.
     public static func < (left: Query, right: T) -> Query<Bool> { left.comparison(.less, right) }
-    /// True where the left side is less; never for null.
+    /// Returns whether the left side is less; false if either side is null.
     public static func < (left: Query, right: Query) -> Query<Bool> { left.comparison(.less, right) }
-    /// True where the left side is less or equal.
+    /// Returns whether the left side is less or equal.
     public static func <= (left: Query, right: T) -> Query<Bool> { left.comparison(.lessOrEqual, right) }
-    /// True where the left side is less or equal.
+    /// Returns whether the left side is less or equal.
     public static func <= (left: Query, right: Query) -> Query<Bool> { left.comparison(.lessOrEqual, right) }
 
-    /// True where `value` is a part of the value.
+    /// Returns whether the value contains `value`.
     public func contains(_ value: T, options: StringOptions = []) -> Query<Bool> {
         comparison(.contains, value, options)
     }
-    /// True where the text contains the other one. `options`: letters of either case, with or without marks.
+    /// Returns whether the text contains the other one. `options` allow case- and diacritic-insensitive comparison.
     public func contains<U>(_ other: Query<U>, options: StringOptions = []) -> Query<Bool> {
         comparison(.contains, other, options)
     }
-    /// True where the value begins with `value`.
+    /// Returns whether the value begins with `value`.
     public func starts(with value: T, options: StringOptions = []) -> Query<Bool> {
         comparison(.beginsWith, value, options)
     }
-    /// True where the text begins with the other one. `options` as in `contains`.
+    /// Returns whether the text begins with the other one. `options` as in `contains`.
     public func starts<U>(with other: Query<U>, options: StringOptions = []) -> Query<Bool> {
         comparison(.beginsWith, other, options)
     }
-    /// True where the value ends with `value`.
+    /// Returns whether the value ends with `value`.
     public func ends(with value: T, options: StringOptions = []) -> Query<Bool> {
         comparison(.endsWith, value, options)
     }
-    /// True where the text ends with the other one. `options` as in `contains`.
+    /// Returns whether the text ends with the other one. `options` as in `contains`.
     public func ends<U>(with other: Query<U>, options: StringOptions = []) -> Query<Bool> {
         comparison(.endsWith, other, options)
     }
-    /// True where both are equal under the options.
+    /// Returns whether both are equal under the options.
     public func equals(_ value: T, options: StringOptions = []) -> Query<Bool> {
         comparison(.equal, value, options)
     }
-    /// True where the texts are equal under `options`.
+    /// Returns whether the texts are equal under `options`.
     public func equals<U>(_ other: Query<U>, options: StringOptions = []) -> Query<Bool> {
         comparison(.equal, other, options)
     }
-    /// True where both differ under the options.
+    /// Returns whether both differ under the options.
     public func notEquals(_ value: T, options: StringOptions = []) -> Query<Bool> {
         comparison(.notEqual, value, options)
     }
-    /// True where the texts differ under `options`.
+    /// Returns whether the texts differ under `options`.
     public func notEquals<U>(_ other: Query<U>, options: StringOptions = []) -> Query<Bool> {
         comparison(.notEqual, other, options)
     }
 }
 
 extension Query where T: _HasPersistedType, T.PersistedType: _QueryString {
-    /// True where the whole text matches the pattern: `*` stands for any run, `?` for one character.
+    /// Returns whether the whole text matches the pattern: `*` matches any run of characters, `?` a single character.
     public func like(_ pattern: T, caseInsensitive: Bool = false) -> Query<Bool> {
         comparison(.like, pattern, caseInsensitive ? .caseInsensitive : [])
     }
-    /// True where the text fits the pattern: `?` is one character, `*` any number.
+    /// Returns whether the whole text matches the pattern: `*` matches any run of characters, `?` a single character.
     public func like<U>(_ other: Query<U>, caseInsensitive: Bool = false) -> Query<Bool> {
         comparison(.like, other, caseInsensitive ? .caseInsensitive : [])
     }
@@ -215,32 +215,32 @@ extension Query where T: _HasPersistedType, T.PersistedType: _QueryString {
 
 extension Query where T: RealmCollection {
     public static func == (left: Query, right: T.Element) -> Query<Bool> { left.comparison(.equal, right) }
-    /// True where the two sides differ; null differs from every value.
+    /// Returns whether the two sides differ; null differs from every value.
     public static func != (left: Query, right: T.Element) -> Query<Bool> { left.comparison(.notEqual, right) }
 
-    /// How many elements the collection has.
+    /// The number of elements in the collection.
     public var count: Query<Int> { whole("@count") }
 
-    /// True where the collection contains `value`.
+    /// Returns whether the collection contains `value`.
     public func contains(_ value: T.Element) -> Query<Bool> {
         let collection: Query = whole()
         return Query<Bool>(.comparison(.isIn, .constant(QueryConstant(value)), collection.node, []))
     }
 
-    /// True where the collection contains any of `values`.
+    /// Returns whether the collection contains any of `values`.
     public func containsAny<S: Sequence>(in values: S) -> Query<Bool> where S.Element == T.Element {
         comparison(.isIn, Array(values))
     }
 }
 
 extension Query where T: RealmCollection, T.Element.PersistedType: _QueryNumeric {
-    /// True where the left side is greater; never for null.
+    /// Returns whether the left side is greater; false if either side is null.
     public static func > (left: Query, right: T.Element) -> Query<Bool> { left.comparison(.greater, right) }
-    /// True where the left side is greater or equal.
+    /// Returns whether the left side is greater or equal.
     public static func >= (left: Query, right: T.Element) -> Query<Bool> { left.comparison(.greaterOrEqual, right) }
-    /// True where the left side is less; never for null.
+    /// Returns whether the left side is less; false if either side is null.
     public static func < (left: Query, right: T.Element) -> Query<Bool> { left.comparison(.less, right) }
-    /// True where the left side is less or equal.
+    /// Returns whether the left side is less or equal.
     public static func <= (left: Query, right: T.Element) -> Query<Bool> { left.comparison(.lessOrEqual, right) }
 
     /// The smallest element.
@@ -254,7 +254,7 @@ extension Query where T: RealmCollection, T.Element.PersistedType: _QueryNumeric
 }
 
 extension Query where T: _HasPersistedType, T.PersistedType: _QueryString {
-    /// True where the words of `search` are in the text: `"one -two thr* \"four five\" OR six"`; see
+    /// Returns whether the text matches the words of `search`: `"one -two thr* \"four five\" OR six"`; see
     /// `search(_:in:limit:)`. The property must be declared `@Persisted(indexed: .fullText)`. An addition to
     /// RealmSwift's API.
     public func fullTextSearch(_ search: String) -> Query<Bool> {
@@ -263,8 +263,8 @@ extension Query where T: _HasPersistedType, T.PersistedType: _QueryString {
 }
 
 extension Query where T: RealmCollection, T.Element.PersistedType: _QueryString {
-    /// True where the words of `search` are in the texts of the list, taken together. The property must be declared
-    /// `@Persisted(indexed: .fullText)`. An addition to RealmSwift's API.
+    /// Returns whether the texts of the list, taken together, match the words of `search`. The property must be
+    /// declared `@Persisted(indexed: .fullText)`. An addition to RealmSwift's API.
     public func fullTextSearch(_ search: String) -> Query<Bool> {
         Query<Bool>(.comparison(.text, node, .constant(QueryConstant(search)), []))
     }

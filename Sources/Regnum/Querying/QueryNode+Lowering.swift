@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the tree of a type-safe query to the predicate that is evaluated, without a detour through text.
+// Lowers the tree of a type-safe query directly to the predicate that is evaluated, without going through text.
 
 internal import RegnumQuery
 
-/// Foundation has a `Predicate` too; files that import both say this one.
+/// Foundation also has a `Predicate`; files that import both use this name.
 typealias QueryPredicate = Predicate
 
 extension QueryNode {
-    /// The predicate for `realm`, which tells whether objects in it are its own.
+    /// Returns the predicate for `realm`, which determines whether an object in it belongs to another Realm.
     func lowered(for realm: RealmCore?) -> Predicate {
         var lowering = QueryLowering(realm: realm)
         return lowering.condition(self, in: nil)
@@ -26,14 +26,14 @@ private struct QueryLowering {
     var subqueries = 0
     var depth = 0
 
-    /// Without recursion, but for subqueries.
+    /// Lowers a condition. Not recursive, except for subqueries.
     mutating func condition(_ node: QueryNode, in scope: QueryScope?) -> Predicate {
-        // Most conditions are one comparison.
+        // Most conditions are a single comparison.
         if case .comparison(let name, let left, let right, let options) = node {
             return comparison(name, left, right, options, scope)
         }
         var builder = ConditionBuilder<Predicate>()
-        // What comes next is last.
+        // The next item is the last one.
         var pending = [Item.condition(node)]
         while let item = pending.popLast() {
             switch item {
@@ -50,7 +50,7 @@ private struct QueryLowering {
                 if case .not(let inner) = terms.first {
                     pending.append(.condition(inner.first))
                 } else if let path = terms.first.path {
-                    // As it is printed: `link.flag == false`, which no object without a link satisfies.
+                    // As printed: `link.flag == false`, which no object without a link satisfies.
                     builder.append(isTrue(scope?.path(path) ?? path, false))
                 } else {
                     pending += [.not, .condition(terms.first)]
@@ -140,7 +140,7 @@ private struct QueryLowering {
 }
 
 extension QueryPath {
-    /// As predicates have it.
+    /// The path as an operand of a predicate.
     var operand: Operand {
         guard let first = names.first else { return .keyPath(KeyPathOperand("SELF")) }
         if first.utf8.first == UInt8(ascii: "$") {
@@ -180,7 +180,7 @@ extension QueryNode.Operator {
 
 extension StringOptions {
     fileprivate var lowered: ComparisonOptions {
-        // An empty literal is made by code that is not specialized.
+        // An empty option-set literal is created by unspecialised code.
         var options = ComparisonOptions(rawValue: 0)
         if rawValue == 0 { return options }
         if contains(.caseInsensitive) { options.insert(.caseInsensitive) }

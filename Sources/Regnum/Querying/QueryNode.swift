@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tree behind the type-safe `Query<T>`, and its printing. The printed form is part of the contract with
-// RealmSwift: code compares it with text. What is evaluated is not the print but `QueryNode+Lowering.swift`.
+// The tree of the type-safe `Query<T>`, and its text form. The text is part of the contract with RealmSwift, because
+// code compares it. It is not what is evaluated; see `QueryNode+Lowering.swift`.
 
 internal import Foundation
 internal import RegnumQuery
@@ -9,36 +9,36 @@ internal import RegnumQuery
 public struct StringOptions: OptionSet, Sendable {
     public let rawValue: Int
     public init(rawValue: Int) { self.rawValue = rawValue }
-    /// Upper and lower case are equal.
+    /// Ignores case.
     public static let caseInsensitive = StringOptions(rawValue: 1)
-    /// Letters with and without accents are equal.
+    /// Ignores diacritics.
     public static let diacriticInsensitive = StringOptions(rawValue: 2)
 
-    /// As a modifier of an operator: "", "[c]", "[d]" or "[cd]".
+    /// The options as a modifier of an operator: "", "[c]", "[d]" or "[cd]".
     var modifier: String {
         guard !isEmpty else { return "" }
         return "[" + (contains(.caseInsensitive) ? "c" : "") + (contains(.diacriticInsensitive) ? "d" : "") + "]"
     }
 }
 
-/// A path of property names as a `Query` collects it.
+/// A path of property names, as built by a `Query`.
 struct QueryPath {
     var names: [String] { didSet { lowered = nil } }
-    /// How many of the properties are collections.
+    /// The number of properties in the path that are collections.
     var collectionCount = 0
-    /// True where an operator stands for the whole collection, so that no `ANY` is written.
+    /// True if an operator applies to the whole collection, so that no `ANY` is printed.
     var isWhole = false
-    /// What stands in brackets behind the last name.
+    /// The subscripts in brackets after the last name.
     var subscripts: [QuerySubscript] = [] { didSet { lowered = nil } }
-    /// The last property is a collection.
+    /// True if the last property is a collection.
     var endsInCollection = false
-    /// The first property is a collection, so that the path can be the subject of a subquery.
+    /// True if the first property is a collection, so that the path can be the subject of a subquery.
     var startsWithCollection = false
-    /// As predicates have it, where that is made already.
+    /// The path as an operand of a predicate, if it has been created already.
     var lowered: Operand?
 
     var text: String { names.joined(separator: ".") }
-    /// A comparison of the path means any of its elements.
+    /// True if a comparison of the path applies to any of its elements.
     var needsAny: Bool { collectionCount > 0 && !isWhole }
 
     func appending(_ more: [String], isCollection: Bool) -> QueryPath {
@@ -52,9 +52,9 @@ struct QueryPath {
 }
 
 enum QuerySubscript {
-    /// The key of a map.
+    /// A key of a map.
     case key(String)
-    /// Into a value of any type: the key of a dictionary, the position in a list, or each element of either.
+    /// A part of a value of any type: a key of a dictionary, a position in a list, or each element of either.
     case anyKey(String)
     case anyIndex(Int)
     case anyElement
@@ -78,11 +78,11 @@ enum QuerySubscript {
     }
 }
 
-/// A constant of a query as the user gave it. What most are needs neither a box nor casts.
+/// A constant of a query as given by the user. The most common types need neither an existential nor a cast.
 enum QueryConstant {
     case text(String)
     case number(Int)
-    /// Nil for NULL.
+    /// Nil represents NULL.
     case other(Any?)
 
     init<Constant>(_ value: Constant) {
@@ -115,23 +115,23 @@ enum QueryNode {
             "TEXT"
     }
 
-    /// The element that is asked about.
+    /// The queried element.
     case element
-    /// A property of it: what most queries ask of, so that no path is made for it.
+    /// A property of the queried element. Most queries use one, so no path is created for it.
     case property(QueryMember)
     indirect case path(QueryPath)
     indirect case constant(QueryConstant)
-    /// Of one condition.
+    /// The negation of a single condition.
     indirect case not(QueryTerms)
-    /// The conditions from the left, `((a && b) && c)`.
+    /// The conditions from left to right, `((a && b) && c)`.
     indirect case and(QueryTerms)
     indirect case or(QueryTerms)
     indirect case comparison(Operator, QueryNode, QueryNode, StringOptions)
     indirect case between(QueryNode, QueryConstant, QueryConstant)
-    /// How many elements of the collection satisfy the one condition.
+    /// The number of elements of the collection that satisfy the single condition.
     indirect case subqueryCount(QueryTerms)
 
-    /// What it is as a path; nil where it is none.
+    /// The node as a path; nil if it is not one.
     var path: QueryPath? {
         switch self {
         case .element: QueryPath(names: [])
@@ -141,7 +141,7 @@ enum QueryNode {
         }
     }
 
-    /// True where it is true or false by itself and not a value that is compared.
+    /// True for a condition, as opposed to a value that is compared.
     var isCompound: Bool {
         switch self {
         case .not, .and, .or, .comparison, .between: true
@@ -163,7 +163,8 @@ enum QueryNode {
 
     static func count(_ node: QueryNode) -> QueryNode { .subqueryCount(QueryTerms([node])) }
 
-    /// The terms within it, without those within these. A comparison has terms only where it compares counts.
+    /// The terms directly inside this node, without those nested in them. A comparison has terms only if it compares
+    /// counts.
     fileprivate var terms: [QueryTerms] {
         switch self {
         case .not(let terms), .and(let terms), .or(let terms), .subqueryCount(let terms): [terms]
@@ -173,7 +174,7 @@ enum QueryNode {
         }
     }
 
-    /// How many terms are within each other.
+    /// The nesting depth of the terms.
     fileprivate var level: Int {
         switch self {
         case .not(let terms), .and(let terms), .or(let terms), .subqueryCount(let terms): terms.level
@@ -184,8 +185,8 @@ enum QueryNode {
     }
 }
 
-/// What && or || join, from the left. Appending to the longest chain is done in place, so that a chain made of
-/// 10,000 conditions one after the other costs what its length says and is one level deep.
+/// The conditions joined by && or ||, from left to right. Appending to the longest chain happens in place, so that a
+/// chain of 10,000 conditions takes time proportional to its length and is one level deep.
 struct QueryTerms {
     private final class Storage {
         var nodes: [QueryNode]
@@ -197,8 +198,8 @@ struct QueryTerms {
             for node in nodes { level = Swift.max(level, node.level + 1) }
         }
 
-        /// Terms that are deeply nested are let go one after the other: not each by the one around it, which would take
-        /// the stack of a small thread.
+        /// Releases deeply nested terms one after the other. If each level released the next, that would exhaust the
+        /// stack of a small thread.
         deinit {
             if level < 16 { return }
             var pending = nodes.flatMap(\.terms).map(\.storage)
@@ -237,7 +238,7 @@ extension QueryNode {
         misuse("Subqueries are nested more than \(PredicateParser.subqueryLimit) deep.")
     }
 
-    /// The predicate as text with its arguments, as RealmSwift prints it.
+    /// Returns the predicate as text with its arguments, in RealmSwift's format.
     func print() -> (String, [Any]) {
         var printer = QueryPrinter()
         printer.append(self, in: nil)
@@ -245,12 +246,13 @@ extension QueryNode {
     }
 }
 
-/// Where a condition of a subquery leads its paths through: the variable instead of the collection.
+/// The scope of a subquery: maps paths in its condition from the collection to the variable.
 struct QueryScope {
     let variable: String
     let collection: String
 
-    /// `number`: of the subquery in the whole query. The first path through a collection decides which one it is.
+    /// `number`: the number of the subquery in the whole query. The first path through a collection determines the
+    /// collection.
     init(_ condition: QueryNode, number: Int) {
         variable = "$col\(number)"
         collection = Self.collection(of: condition)
@@ -283,7 +285,8 @@ struct QueryScope {
         return found
     }
 
-    /// A path of the condition. Those that do not go through a collection are of the object that the query is about.
+    /// Maps a path of the condition. A path that does not go through a collection belongs to the object that is
+    /// queried.
     func path(_ path: QueryPath) -> QueryPath {
         guard path.startsWithCollection else { return path }
         var path = path
@@ -294,7 +297,7 @@ struct QueryScope {
     }
 }
 
-/// Turns a tree into text. The rules are RealmSwift's, but for NOT, which is never lost.
+/// Prints a tree as text. The rules are RealmSwift's, except that NOT is never dropped.
 private struct QueryPrinter {
     private enum Item {
         case text(String)
@@ -306,9 +309,9 @@ private struct QueryPrinter {
     var subqueries = 0
     var depth = 0
 
-    /// Appends something that is true or false; a bare path means "is true". Without recursion, but for subqueries.
+    /// Appends a condition; a path alone means "is true". Not recursive, except for subqueries.
     mutating func append(_ node: QueryNode, in scope: QueryScope?) {
-        // What comes next is last.
+        // The next item is the last one.
         var pending = [Item.condition(node, prefix: "")]
         while let item = pending.popLast() {
             switch item {
@@ -318,7 +321,7 @@ private struct QueryPrinter {
         }
     }
 
-    /// Appends what a condition begins with, and gives what is left of it, the next one last.
+    /// Appends the start of a condition, and returns its remaining items, the next one last.
     private mutating func parts(of node: QueryNode, _ prefix: String, _ scope: QueryScope?) -> [Item] {
         switch node {
         case .element, .property, .path:
@@ -386,7 +389,7 @@ private struct QueryPrinter {
 
     private mutating func append(_ constant: QueryConstant) {
         text += "%@"
-        // A nil of an optional type is `NSNull` too.
+        // A nil of an optional type becomes `NSNull` too.
         arguments.append(constant.value.flatMap { unwrapped($0) } ?? NSNull())
     }
 }

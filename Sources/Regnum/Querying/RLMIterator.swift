@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// The iterator of all Realm collections: over the order at its start.
+// The iterator of all Realm collections. It keeps the order that the collection had when iteration began.
 
 internal import RegnumEngine
 
-/// Iterates over a Realm collection as it was ordered when the loop began. The objects themselves are live.
+/// Iterates over a Realm collection in the order it had when the loop began. The objects themselves are live.
 public struct RLMIterator<Element: RealmCollectionValue>: IteratorProtocol {
-    /// For objects that are managed: the cursor, and its inside, on which a step costs no reference counting.
+    /// For managed objects: the cursor, and its step state, on which advancing does no reference counting.
     @usableFromInline let cursor: ObjectCursor?
     @usableFromInline let step: UnsafeMutablePointer<ObjectCursor.Step>?
-    /// For everything else.
+    /// For all other elements.
     @usableFromInline let values: [Element]
     @usableFromInline var index = 0
 
-    /// `Element` must be a class of objects, that of the cursor's binding.
+    /// Creates an iterator over objects. `Element` must be the object class of the cursor's binding.
     package init(_ cursor: ObjectCursor) {
         self.cursor = cursor
         step = cursor.step
         values = []
     }
 
-    /// `Element` is made of the objects that the cursor gives: a projection, or a custom type.
+    /// Creates an iterator whose elements are created from the cursor's objects: projections or custom types.
     package init(projecting cursor: ObjectCursor) {
         self.cursor = cursor
         step = nil
@@ -36,7 +36,7 @@ public struct RLMIterator<Element: RealmCollectionValue>: IteratorProtocol {
     @inlinable
     public mutating func next() -> Element? {
         if let step {
-            // The cursor owns what `step` points at.
+            // The cursor owns the memory that `step` points to.
             defer { withExtendedLifetime(cursor) {} }
             guard let object = step.nextObject() else { return nil }
             return unsafeBitCast(object, to: Element.self)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What queries know of a Realm's classes: properties by their Swift names, and the reverse of links. And the query
-// that the steps of a `ResultsState` come to.
+// The schema that queries use for a Realm: properties by their Swift names, and backlinks. Also builds the query from
+// the steps of a `ResultsState`.
 
 internal import RegnumEngine
 internal import RegnumQuery
 
-/// Made for one binding of a predicate; what it found stays in the Realm's settings.
+/// Created for one binding of a predicate; the classes it finds are cached in the Realm's settings.
 struct RealmQuerySchema: QuerySchema {
     let realm: RealmCore
 
@@ -18,7 +18,7 @@ struct RealmQuerySchema: QuerySchema {
         if let binding = realm.binding(forTable: table) {
             made = queryClass(binding)
         } else {
-            // A table whose class is not in the schema: its columns go by their own names.
+            // A table whose class is not in the schema: its columns have the names in the file.
             made = realm.session.table(table).flatMap { TableSchema([$0.definition]).queryClass(table) }
         }
         settings.queryClasses[table] = made
@@ -51,7 +51,7 @@ struct RealmQuerySchema: QuerySchema {
 }
 
 extension ResultsState {
-    /// What the steps come to: all filters at once, then the orders one after the other. Nil where there are no steps.
+    /// Builds the query of the steps: all filters together, then the sorts in order. Returns nil if there are no steps.
     func makeQuery(_ binding: ClassBinding) throws(QueryError) -> ObjectQuery? {
         if steps.isEmpty { return nil }
         let schema = RealmQuerySchema(realm: realm)
@@ -62,7 +62,7 @@ extension ResultsState {
         var filters: [Predicate] = []
         var bounds: [BoundPredicate] = []
         var orderings: [Ordering] = []
-        /// A slice has been cut: filters ask what it has left.
+        /// True after a slice: later filters apply to the remaining objects.
         var isCut = false
         for step in steps {
             switch step {

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accessors that results have handed out by subscript. Making one and letting go of it takes longer than reading from it;
-// a program that goes over results by position, as `people[i].friend = people[j]`, gets the same two again and again.
+// Reuse of accessors returned by subscripts of results. Creating and releasing an accessor takes longer than reading
+// from it; a program that accesses results by position, as in `people[i].friend = people[j]`, gets the same two
+// accessors repeatedly.
 
 internal import RegnumEngine
 
-/// The two accessors handed out last. Used by the Realm's own thread only; they keep the Realm alive, so that nothing
-/// that the Realm holds may hold this.
+/// The two accessors returned last. Used only on the Realm's own thread. They keep the Realm alive, so nothing that the
+/// Realm retains may retain this.
 struct RecycledAccessors: ~Copyable {
     private var last: Unmanaged<ObjectBase>?
     private var other: Unmanaged<ObjectBase>?
-    /// True while one ends: the `deinit` of its class may do anything, also come here.
+    /// True while an accessor is being released: the `deinit` of its class may run any code, including a call of this
+    /// type.
     private var isLettingGo = false
 
     deinit {
@@ -17,8 +19,8 @@ struct RecycledAccessors: ~Copyable {
         other?.release()
     }
 
-    /// An accessor of the object that nobody else holds, kept here until the call after the next. Only where the class's
-    /// `isRecyclable`. Nil while one that was kept ends.
+    /// Returns an accessor of the object that nothing else references, kept here until the call after the next.
+    /// Requires that `isRecyclable` is true for the class. Returns nil while a kept accessor is being released.
     mutating func accessor(
         _ binding: ClassBinding, _ key: ObjectKey, _ location: RowLocation?
     ) -> Unmanaged<ObjectBase>? {

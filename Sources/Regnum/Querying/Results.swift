@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objects of a class, filtered and ordered: live and lazy. `ResultsState` does the work.
+// The objects of a class, filtered and sorted: live and lazy. `ResultsState` does the work.
 //
-// What is asked for often is a member of the types themselves: in an extension of their protocol each call looks up
-// what the elements' type is and can do, which takes longer than the rest.
+// Frequently used members are members of the types themselves: in an extension of their protocol each call would look
+// up the element type's conformances, which takes longer than the rest.
 
 public import Foundation
 
-/// Types that `Realm.objects` can fetch.
+/// A type that `Realm.objects` can fetch.
 public protocol RealmFetchable: RealmCollectionValue {
-    /// The name of the class whose objects are fetched: a projection's is that of its root.
+    /// Returns the name of the class whose objects are fetched; for a projection, the class of its root.
     static func className() -> String
 }
 
@@ -16,9 +16,9 @@ extension Object: RealmFetchable {}
 
 /// A live, lazily evaluated collection of objects.
 ///
-/// It always shows what the Realm shows: after a change in a write, or a refresh, the next access sees the new
-/// elements. A loop runs over the order at its start, so that a body may delete or add. Confined to the thread of its
-/// Realm.
+/// The collection always reflects the current state of its Realm: after a change in a write transaction, or after a
+/// refresh, the next access sees the new elements. A loop iterates over the elements in the order they had when it
+/// began, so that its body may delete or add objects. Confined to the thread of its Realm.
 public struct Results<Element: RealmCollectionValue> {
     package let state: ResultsState
 
@@ -33,40 +33,40 @@ extension Results: _ResultsCollection {
     public var startIndex: Int { 0 }
     public var endIndex: Int { state.count }
 
-    /// How many elements there are. Of all objects of a class constant, else the query's cost once a change.
+    /// The number of elements. O(1) for all objects of a class; otherwise the cost of the query, once per change.
     public var count: Int { state.count }
 
-    /// True where there is no element. Of a filter constant where the first match is near.
+    /// True if there are no elements. For a filter, O(1) if the first match is near the start.
     public var isEmpty: Bool { state.isEmpty }
 
-    /// The first element, or nil where there is none.
+    /// The first element, or nil if the collection is empty.
     public var first: Element? { state.first(as: Element.self) }
 
-    /// The last element, or nil where there is none.
+    /// The last element, or nil if the collection is empty.
     public var last: Element? { state.last(as: Element.self) }
 
-    /// The element at a position; misuse where it is out of bounds.
+    /// The element at a position. An out-of-bounds position is a programmer error.
     public subscript(position: Int) -> Element { state.element(at: position, as: Element.self) }
 
-    /// The elements at the positions; misuse where one is out of bounds.
+    /// Returns the elements at the given positions. An out-of-bounds position is a programmer error.
     public func objects(at indexes: IndexSet) -> [Element] { state.elements(at: indexes, as: Element.self) }
 
-    /// A part of the collection.
+    /// A slice of the collection that shares its elements.
     public subscript(bounds: Range<Int>) -> Slice<Results> { Slice(base: self, bounds: bounds) }
 
-    /// Iterates over the order of now.
+    /// Returns an iterator over the elements in their current order.
     public func makeIterator() -> RLMIterator<Element> { iterator() }
 
     public var _handle: _ResultsHandle { _ResultsHandle(state: state) }
 
     public func _moved(to home: _RealmHome, mayBeMissing: Bool) -> Results? {
-        // The owner of a list may be gone: then there are no elements.
+        // The owner of a list may have been deleted; then there are no elements.
         state.moved(to: home.core, mayBeMissing: true).map { Results(state: $0) }
     }
 }
 
 extension Results: Equatable {
-    /// True for copies of one `Results`; fetched twice they are not equal.
+    /// Returns whether both are copies of the same `Results`. Two separate fetches are not equal.
     public static func == (left: Results, right: Results) -> Bool { left.state === right.state }
 }
 
@@ -78,7 +78,7 @@ extension LinkingObjects: _ResultsCollection {
     public var startIndex: Int { 0 }
     public var endIndex: Int { count }
 
-    /// How many elements there are; evaluated once a change.
+    /// The number of elements, evaluated once per change.
     public var count: Int {
         guard let state = handle.results else {
             handle.recordField()
@@ -87,22 +87,22 @@ extension LinkingObjects: _ResultsCollection {
         return state.count
     }
 
-    /// True where there is no element.
+    /// True if there are no elements.
     public var isEmpty: Bool { handle.results?.isEmpty ?? (count == 0) }
 
-    /// The first element, or nil where there is none.
+    /// The first element, or nil if the collection is empty.
     public var first: Element? {
         guard let state = handle.results else { return tracedElement }
         return state.first(as: Element.self)
     }
 
-    /// The last element, or nil where there is none.
+    /// The last element, or nil if the collection is empty.
     public var last: Element? {
         guard let state = handle.results else { return tracedElement }
         return state.last(as: Element.self)
     }
 
-    /// The element at a position; misuse where it is out of bounds.
+    /// The element at a position. An out-of-bounds position is a programmer error.
     public subscript(position: Int) -> Element {
         guard let state = handle.results else {
             guard let tracedElement else { refuseIndex(position, 0) }
@@ -111,10 +111,10 @@ extension LinkingObjects: _ResultsCollection {
         return state.element(at: position, as: Element.self)
     }
 
-    /// While a key path is traced: the object that stands for all.
+    /// While a key path is traced: the object that stands for every element.
     private var tracedElement: Element? { handle.tracedElement().map { unsafeDowncast($0, to: Element.self) } }
 
-    /// The elements at the positions; misuse where one is out of bounds.
+    /// Returns the elements at the given positions. An out-of-bounds position is a programmer error.
     public func objects(at indexes: IndexSet) -> [Element] {
         guard let state = handle.results else {
             if !indexes.isEmpty { misuse("Indexes for collection are out of bounds.") }
@@ -123,10 +123,10 @@ extension LinkingObjects: _ResultsCollection {
         return state.elements(at: indexes, as: Element.self)
     }
 
-    /// A part of the collection.
+    /// A slice of the collection that shares its elements.
     public subscript(bounds: Range<Int>) -> Slice<LinkingObjects> { Slice(base: self, bounds: bounds) }
 
-    /// Iterates over the order of now.
+    /// Returns an iterator over the elements in their current order.
     public func makeIterator() -> RLMIterator<Element> { iterator() }
 
     public var _handle: _ResultsHandle { _ResultsHandle(state: handle.results) }
@@ -137,6 +137,6 @@ extension LinkingObjects: _ResultsCollection {
 }
 
 extension LinkingObjects: Equatable {
-    /// True for copies of one value: each access to the property makes another.
+    /// Returns whether both are copies of the same value; each access to the property creates another one.
     public static func == (left: LinkingObjects, right: LinkingObjects) -> Bool { left.handle === right.handle }
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Smallest, largest, sum and average over a property of the elements. Nulls and NaN are left out.
+// Minimum, maximum, sum and average of a property of the elements. Nulls and NaN are ignored.
 
 public import Foundation
 internal import RegnumEngine
 internal import RegnumQuery
 
 extension ResultsState {
-    /// The figure of a property: `.null` where there is none. Misuse where there is no property of the name, or the
-    /// operation does not fit its type.
+    /// Returns the aggregate of a property; `.null` if there are no values. An unknown property, or an operation that
+    /// its type does not support, is a programmer error.
     func figure(_ kind: AggregateKind, of property: String, _ operation: String) -> Value {
         check()
         if case .values(let owner, let column, _, let kindName) = source {
@@ -33,7 +33,7 @@ extension ResultsState {
         }
     }
 
-    /// Of the values in a collection.
+    /// Returns the aggregate of the values in a collection.
     private func figure(_ kind: AggregateKind, _ operation: String, _ owner: RowReference, _ column: Int) -> Value {
         let definition = owner.binding.table.definition.columns[column]
         guard ValueFigures.exists(kind, of: definition.type) else {
@@ -49,7 +49,7 @@ extension ResultsState {
     }
 }
 
-/// Turns a figure into the type that the caller asks for.
+/// Converts an aggregate to the type that the caller asks for.
 func converted<T>(_ value: Value, to type: T.Type) -> T {
     let number: NSNumber
     switch value {
@@ -88,14 +88,14 @@ private func converted<T>(_ number: Decimal128, to type: T.Type) -> T {
     misuse("A Decimal128 cannot be returned as \(type).")
 }
 
-/// A whole number of the width of the type, wrapped to that: as `NSNumber` gives it.
+/// Converts a whole number to the width of the type; it wraps on overflow, as `NSNumber` does.
 private func whole(_ value: Int64, _ type: any _HasPersistedType.Type) -> Any? {
     coerced(Int(value), type) ?? coerced(Int32(truncatingIfNeeded: value), type)
         ?? coerced(Int16(truncatingIfNeeded: value), type) ?? coerced(Int8(truncatingIfNeeded: value), type)
 }
 
 extension Int64 {
-    /// Without its fraction; the nearest where it is out of range, and 0 of what is no number.
+    /// Truncates the fraction; a number out of range becomes the nearest Int64, and NaN becomes 0.
     fileprivate init(clamping value: Double) {
         self = value.isNaN ? 0 : Int64(exactly: value.rounded(.towardZero)) ?? (value < 0 ? .min : .max)
     }
@@ -115,7 +115,7 @@ private func coerced<T: _HasPersistedType>(_ number: NSNumber, _ type: T.Type) -
 }
 
 extension RealmCollection {
-    /// Of a managed collection by its query, of an unmanaged list by its elements.
+    /// Returns the aggregate: of a managed collection by its query, of an unmanaged list by its elements.
     private func figure(_ kind: AggregateKind, of property: String, _ operation: String) -> Value {
         let handle = _handle
         if let state = handle.state { return state.figure(kind, of: property, operation) }
@@ -124,45 +124,45 @@ extension RealmCollection {
         return ValueFigures.figure(kind, of: property, operation, in: [], target)
     }
 
-    /// The smallest value of the property; nil where there is none.
+    /// Returns the smallest value of the property, or nil if there is none.
     public func min<T: _HasPersistedType>(
         ofProperty property: String
     ) -> T? where T.PersistedType: MinMaxType {
         converted(figure(.min, of: property, "min"))
     }
 
-    /// The largest value of the property; nil where there is none.
+    /// Returns the largest value of the property, or nil if there is none.
     public func max<T: _HasPersistedType>(
         ofProperty property: String
     ) -> T? where T.PersistedType: MinMaxType {
         converted(figure(.max, of: property, "max"))
     }
 
-    /// The smallest value of the property, whatever its type.
+    /// Returns the smallest value of the property, for a property of any number type.
     public func min(ofProperty property: String) -> NSNumber? { converted(figure(.min, of: property, "min")) }
-    /// The earliest date of the property.
+    /// Returns the earliest date of the property.
     public func min(ofProperty property: String) -> NSDate? { converted(figure(.min, of: property, "min")) }
-    /// The largest value of the property, whatever its type.
+    /// Returns the largest value of the property, for a property of any number type.
     public func max(ofProperty property: String) -> NSNumber? { converted(figure(.max, of: property, "max")) }
-    /// The latest date of the property.
+    /// Returns the latest date of the property.
     public func max(ofProperty property: String) -> NSDate? { converted(figure(.max, of: property, "max")) }
-    /// The sum of the property's values, whatever their type.
+    /// Returns the sum of the property's values, for a property of any number type.
     public func sum(ofProperty property: String) -> NSNumber {
         converted(figure(.sum, of: property, "sum"), to: NSNumber.self)
     }
-    /// The average of the property's values; nil where there is none.
+    /// Returns the average of the property's values, or nil if there is none.
     public func average(ofProperty property: String) -> NSNumber? {
         converted(figure(.avg, of: property, "average"))
     }
 
-    /// The sum of the property's values; ints wrap.
+    /// Returns the sum of the property's values. Integers wrap on overflow.
     public func sum<T: _HasPersistedType>(
         ofProperty property: String
     ) -> T where T.PersistedType: AddableType {
         converted(figure(.sum, of: property, "sum"), to: T.self)
     }
 
-    /// The average of the property's values; nil where there is none.
+    /// Returns the average of the property's values, or nil if there is none.
     public func average<T: _HasPersistedType>(
         ofProperty property: String
     ) -> T? where T.PersistedType: AddableType {
@@ -171,22 +171,22 @@ extension RealmCollection {
 }
 
 extension RealmCollection where Element: ObjectBase {
-    /// The smallest value of the property; nil where there is none.
+    /// Returns the smallest value of the property, or nil if there is none.
     public func min<T: _HasPersistedType>(of keyPath: KeyPath<Element, T>) -> T? where T.PersistedType: MinMaxType {
         min(ofProperty: _name(for: keyPath))
     }
 
-    /// The largest value of the property; nil where there is none.
+    /// Returns the largest value of the property, or nil if there is none.
     public func max<T: _HasPersistedType>(of keyPath: KeyPath<Element, T>) -> T? where T.PersistedType: MinMaxType {
         max(ofProperty: _name(for: keyPath))
     }
 
-    /// The sum of the property's values; ints wrap.
+    /// Returns the sum of the property's values. Integers wrap on overflow.
     public func sum<T: _HasPersistedType>(of keyPath: KeyPath<Element, T>) -> T where T.PersistedType: AddableType {
         sum(ofProperty: _name(for: keyPath))
     }
 
-    /// The average of the property's values; nil where there is none.
+    /// Returns the average of the property's values, or nil if there is none.
     public func average<T: _HasPersistedType>(
         of keyPath: KeyPath<Element, T>
     ) -> T? where T.PersistedType: AddableType {

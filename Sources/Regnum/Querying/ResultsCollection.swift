@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `Results` and `LinkingObjects` can do: both stand on a `ResultsState`.
+// The members common to `Results` and `LinkingObjects`, which are both based on a `ResultsState`.
 
 public import Foundation
 internal import RegnumEngine
 internal import RegnumQuery
 
-/// The inside of a collection; nil while it is unmanaged.
+/// The state of a collection; nil while it is unmanaged.
 public struct _ResultsHandle {
     package let state: ResultsState?
-    /// The list or set itself, where there is one.
+    /// The list or set itself, if the collection is one.
     let owned: (any AnyOwnedCollection)?
     init(state: ResultsState?, owned: (any AnyOwnedCollection)? = nil) {
         self.state = state
@@ -16,7 +16,7 @@ public struct _ResultsHandle {
     }
 }
 
-/// A collection of objects behind which a query stands.
+/// A collection of objects that is the result of a query.
 public protocol _ResultsCollection: RealmCollection {}
 
 // MARK: Elements
@@ -34,10 +34,11 @@ extension _ResultsCollection {
         return shape.isProjection || shape.isCustom ? RLMIterator(projecting: cursor) : RLMIterator(cursor)
     }
 
-    /// The position of an element; nil for one that is not there. Of objects only those of the same Realm are found;
-    /// misuse for one of another class, or one that was deleted. For objects ask this, not `firstIndex(of:)` or
-    /// `contains(_:)` of the standard library: they compare by `==`, which is true of objects of a class without a
-    /// primary key only for the very same instance, and each read of the collection may make another. O(elements).
+    /// Returns the position of an element, or nil if there is none. Only objects of the same Realm are found. It is a
+    /// programmer error to pass a deleted object, or an object of another class. For objects, use this method instead
+    /// of `firstIndex(of:)` or `contains(_:)` of the standard library: those compare with `==`, which for a class
+    /// without a primary key is true only of the same instance, and each read of the collection may create a new
+    /// instance. O(elements).
     public func index(of object: Element) -> Int? {
         if let state = _handle.state, state.isOfValues {
             let raw = Element._toRaw(object)
@@ -67,10 +68,10 @@ extension _ResultsCollection {
 
     public var _watched: _Watched { _Watched(kind: _handle.state.map { .results($0) } ?? .unmanaged) }
 
-    /// True where the Realm is frozen.
+    /// True if the Realm is frozen.
     public var isFrozen: Bool { _handle.state?.realm.isFrozen ?? false }
 
-    /// The elements, the first hundred of them.
+    /// A description of the first hundred elements.
     public var description: String {
         ObjectDescription.text(of: self)
     }
@@ -79,7 +80,7 @@ extension _ResultsCollection {
 // MARK: Queries
 
 extension RealmCollection {
-    /// The state, for what only a managed collection can do.
+    /// Returns the state. Operations that need it on an unmanaged collection are programmer errors.
     func managed() -> ResultsState {
         let handle = _handle
         guard let state = handle.state else {
@@ -96,18 +97,18 @@ extension RealmCollection {
         do throws(QueryError) { return Results(state: try state.appending(step)) } catch { misuse(error.message) }
     }
 
-    /// The elements that satisfy the predicate; misuse where it is not understood.
+    /// Returns the elements that satisfy the predicate. A malformed predicate is a programmer error.
     public func filter(_ predicateFormat: String, _ args: Any...) -> Results<Element> {
         filter(NSPredicate(format: predicateFormat, argumentArray: args))
     }
 
-    /// The elements that satisfy the predicate; misuse for a predicate made of a block.
+    /// Returns the elements that satisfy the predicate. A predicate created from a block is a programmer error.
     public func filter(_ predicate: NSPredicate) -> Results<Element> {
         appending(.filter(predicate.predicate(for: managed().realm)))
     }
 
-    /// The elements that satisfy a predicate that a person wrote. Throws `ParsedPredicate.Error` where it names properties
-    /// that are not there, or compares what cannot be compared.
+    /// Returns the elements that satisfy a predicate written by a user. Throws `ParsedPredicate.Error` if it names
+    /// unknown properties, or compares values that cannot be compared.
     public func filter(
         _ predicate: ParsedPredicate
     ) throws(ParsedPredicate.Error) -> Results<Element> {
@@ -117,7 +118,7 @@ extension RealmCollection {
         } catch { throw ParsedPredicate.Error(error, in: predicate.format) }
     }
 
-    /// The elements that satisfy the condition.
+    /// Returns the elements that satisfy the condition.
     public func `where`(_ isIncluded: (Query<Element>) -> Query<Bool>) -> Results<Element> {
         let condition = isIncluded(Query()).node
         let state = managed()
@@ -127,19 +128,19 @@ extension RealmCollection {
         } catch { misuse(error.message) }
     }
 
-    /// The position of the first element that satisfies the predicate.
+    /// Returns the position of the first element that satisfies the predicate, or nil if there is none.
     public func index(matching predicate: NSPredicate) -> Int? {
         guard let state = _handle.state else { return unmanagedIndex(matching: predicate.predicate(for: nil)) }
         return filter(predicate).state.firstKey().flatMap { state.position(of: $0) }
     }
 
-    /// The position of the first element that satisfies the predicate.
+    /// Returns the position of the first element that satisfies the predicate, or nil if there is none.
     public func index(matching predicateFormat: String, _ args: Any...) -> Int? {
         index(matching: NSPredicate(format: predicateFormat, argumentArray: args))
     }
 
-    /// The position of the first element that satisfies the condition. Misuse for a set, which has no positions to rely
-    /// on.
+    /// Returns the position of the first element that satisfies the condition, or nil if there is none. Calling it on a
+    /// set, whose positions are not stable, is a programmer error.
     public func index(matching isIncluded: (Query<Element>) -> Query<Bool>) -> Int? {
         if self is MutableSet<Element> { misuse("index(matching:) is not available on MutableSet") }
         guard let state = _handle.state else {
@@ -148,31 +149,31 @@ extension RealmCollection {
         return self.where(isIncluded).state.firstKey().flatMap { state.position(of: $0) }
     }
 
-    /// The elements ordered by the property at the key path; what was ordered before decides among equals.
+    /// Returns the elements sorted by the property at the key path; equal elements keep their previous order.
     public func sorted(byKeyPath keyPath: String, ascending: Bool = true) -> Results<Element> {
         sorted(by: [SortDescriptor(keyPath: keyPath, ascending: ascending)])
     }
 
-    /// The elements ordered by the descriptors, the first one first.
+    /// Returns the elements sorted by the descriptors; the first descriptor takes precedence.
     public func sorted<S: Sequence>(by sortDescriptors: S) -> Results<Element> where S.Element == SortDescriptor {
         appending(.sort(Array(sortDescriptors)))
     }
 
-    /// The elements without those that equal an earlier one in all the properties.
+    /// Returns the elements without those that equal an earlier element in all the given properties.
     public func distinct<S: Sequence>(by keyPaths: S) -> Results<Element> where S.Element == String {
         appending(.distinct(Array(keyPaths)))
     }
 }
 
 extension RealmCollection where Element: ObjectBase {
-    /// The elements ordered by the property.
+    /// Returns the elements sorted by the property.
     public func sorted<T: _HasPersistedType>(
         by keyPath: KeyPath<Element, T>, ascending: Bool = true
     ) -> Results<Element> where T.PersistedType: SortableType {
         sorted(byKeyPath: _name(for: keyPath), ascending: ascending)
     }
 
-    /// The elements without those that equal an earlier one in all the properties.
+    /// Returns the elements without those that equal an earlier element in all the given properties.
     public func distinct<S: Sequence>(by keyPaths: S) -> Results<Element>
     where S.Element == PartialKeyPath<Element> {
         distinct(by: keyPaths.map(_name(for:)))

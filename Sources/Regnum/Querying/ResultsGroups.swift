@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of objects with figures over each: what SQL says with GROUP BY. An addition to RealmSwift's API.
+// Groups of objects with aggregates: the equivalent of SQL's GROUP BY. An addition to RealmSwift's API.
 
 internal import RegnumEngine
 internal import RegnumQuery
 
 extension RealmCollection where Element: ObjectBase {
-    /// The elements put together by a property, with how many there are in each group and figures over other
-    /// properties.
+    /// Groups the elements by a property, and computes the count of each group and aggregates over other properties.
     ///
     /// ```swift
     /// let byTown = orders.grouped(by: \.customer?.town, over: [\.amount])
     /// for group in byTown { print(group.key ?? "?", group.count, group.sum(of: \.amount)) }
     /// ```
     ///
-    /// The groups come in the order of their first elements. They are those of now and do not change any more; any
-    /// thread may read them. Elements behind a null link are in the group of nil. Misuse for key paths through
-    /// collections, to objects and to data, and for figures of what is no number and no date. O(elements).
+    /// The groups are in the order of their first elements. They do not change when the elements do, and any thread may
+    /// read them. Elements reached through a null link are in the group of nil. Programmer errors: key paths through
+    /// collections, to objects or to data, and aggregates of properties that are neither numbers nor dates.
+    /// O(elements).
     @_disfavoredOverload
     public func grouped<Key: _Persistable & Hashable>(
         by keyPath: KeyPath<Element, Key>, over figures: [PartialKeyPath<Element>] = []
@@ -62,7 +62,7 @@ extension ResultsState {
     }
 }
 
-/// The groups of a collection at one moment; see `grouped(by:over:)`.
+/// The groups of a collection at one point in time; see `grouped(by:over:)`.
 public struct ResultsGroups<Key: _Persistable & Hashable, Element: ObjectBase>: RandomAccessCollection {
     private let groups: [ResultsGroup<Key, Element>]
 
@@ -75,7 +75,7 @@ public struct ResultsGroups<Key: _Persistable & Hashable, Element: ObjectBase>: 
         return groups[position]
     }
 
-    /// The group of that key; nil where there is none. O(groups).
+    /// Returns the group with this key, or nil if there is none. O(groups).
     public func group(for key: Key) -> ResultsGroup<Key, Element>? {
         let raw = Key._toRaw(key)
         if raw.mixed != nil || raw.object != nil { return nil }
@@ -86,10 +86,10 @@ public struct ResultsGroups<Key: _Persistable & Hashable, Element: ObjectBase>: 
 
 extension ResultsGroups: Sendable {}
 
-/// What one group of objects comes to. Nulls and NaN are left out of its figures.
+/// The count and aggregates of one group of objects. Aggregates ignore nulls and NaN.
 public struct ResultsGroup<Key: _Persistable & Hashable, Element: ObjectBase>: Identifiable, Sendable {
     let groupKey: GroupKey
-    /// How many objects there are in it.
+    /// The number of objects in the group.
     public let count: Int
     private let totals: [String: ValueAggregate]
 
@@ -99,9 +99,9 @@ public struct ResultsGroup<Key: _Persistable & Hashable, Element: ObjectBase>: I
         totals = Dictionary(zip(names, group.totals), uniquingKeysWith: { first, _ in first })
     }
 
-    /// What its objects have in common.
+    /// The value that the objects of the group have in common.
     public var key: Key { Key._fromRaw(_RawValue(groupKey.value)) }
-    /// The key.
+    /// The same as `key`.
     public var id: Key { key }
 
     private func figure(_ kind: AggregateKind, _ keyPath: PartialKeyPath<Element>) -> Value {
@@ -112,22 +112,22 @@ public struct ResultsGroup<Key: _Persistable & Hashable, Element: ObjectBase>: I
         return total.result(kind)
     }
 
-    /// The smallest value of the property in the group; nil where there is none.
+    /// Returns the smallest value of the property in the group, or nil if there is none.
     public func min<T: _HasPersistedType>(of keyPath: KeyPath<Element, T>) -> T? where T.PersistedType: MinMaxType {
         converted(figure(.min, keyPath))
     }
 
-    /// The largest value of the property in the group; nil where there is none.
+    /// Returns the largest value of the property in the group, or nil if there is none.
     public func max<T: _HasPersistedType>(of keyPath: KeyPath<Element, T>) -> T? where T.PersistedType: MinMaxType {
         converted(figure(.max, keyPath))
     }
 
-    /// The sum of the property's values in the group; ints wrap.
+    /// Returns the sum of the property's values in the group. Integers wrap on overflow.
     public func sum<T: _HasPersistedType>(of keyPath: KeyPath<Element, T>) -> T where T.PersistedType: AddableType {
         converted(figure(.sum, keyPath), to: T.self)
     }
 
-    /// The average of the property's values in the group; nil where there is none.
+    /// Returns the average of the property's values in the group, or nil if there is none.
     public func average<T: _HasPersistedType>(
         of keyPath: KeyPath<Element, T>
     ) -> Double? where T.PersistedType: AddableType {

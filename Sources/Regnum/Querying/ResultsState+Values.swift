@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of values: those of a list, a set or a map, ordered or each once. They are no rows of a table, so nothing
-// of the query machinery but its order is used.
+// Results of values: those of a list, a set or a map, sorted or distinct. They are not rows of a table, so only the
+// ordering of the query engine is used.
 
 internal import RegnumEngine
 internal import RegnumQuery
 
 extension ResultsState {
-    /// True where the elements are values, not objects.
+    /// True if the elements are values, not objects.
     var isOfValues: Bool {
         if case .values = source { return true }
         return false
     }
 
-    /// Throws where values cannot be asked for that.
+    /// Throws if the step is not supported for values.
     func checkStep(_ step: Step) throws(QueryError) {
         guard case .values(_, _, _, let kind) = source else { return }
         let paths: [String]
@@ -40,18 +40,18 @@ extension ResultsState {
         }
     }
 
-    /// The values of now in their order; empty where the owner is gone.
+    /// Returns the current values in order; empty if the owner was deleted.
     func currentValues() -> [Value] { placedValues().values }
 
-    /// As `currentValues`, with the place of each in the collection.
+    /// As `currentValues`, with the position of each value in the collection.
     private func placedValues() -> (values: [Value], places: [Int]) {
         check()
         guard case .values(let owner, let column, let path, _) = source, owner.exists else { return ([], []) }
         return realm.alone { valuesOfNow(owner, column, path) }
     }
 
-    /// The values of now at these positions, as elements. Links know their Realm, and lists and dictionaries where they
-    /// lie in the collection, whatever order they were put in.
+    /// Returns the current values at these positions as elements. Links know their Realm; lists and dictionaries know
+    /// their location in the collection, whatever order they are sorted in.
     func valueElements<Element: _HasPersistedType>(_ positions: Range<Int>, as type: Element.Type) -> [Element] {
         let (values, places) = placedValues()
         guard case .values(let owner, let column, let path, _) = source else { return [] }
@@ -72,7 +72,7 @@ extension ResultsState {
         return elements
     }
 
-    /// As `valueElements`, of one.
+    /// As `valueElements`, for one element.
     func valueElement<Element: _HasPersistedType>(at position: Int, as type: Element.Type) -> Element {
         let value = currentValues()[position]
         switch value {
@@ -81,7 +81,8 @@ extension ResultsState {
         }
     }
 
-    /// A value that was at the position, as an element. A list or dictionary that is there no more has no place.
+    /// Returns a value that was at the position, as an element. A list or dictionary that is no longer there has no
+    /// location.
     func valueElement<Element: _HasPersistedType>(
         _ value: Value, from position: Int, as type: Element.Type
     ) -> Element {
@@ -126,7 +127,7 @@ extension ResultsState {
         return (ordered, places)
     }
 
-    /// Stable: equal values keep their order.
+    /// Sorts stably: equal values keep their order.
     private static func sorted(_ places: [Int], of values: [Value], by descriptor: SortDescriptor) -> [Int] {
         var texts: [NaturalText?] = []
         if descriptor.collation == .natural {
@@ -148,7 +149,7 @@ extension ResultsState {
         }.map(\.element)
     }
 
-    /// The first of those that are equal.
+    /// Keeps the first of equal values.
     private static func distinct(_ places: [Int], of values: [Value]) -> [Int] {
         let order = places.indices.sorted { left, right in
             let order = MixedOrder.compare(values[places[left]], values[places[right]])
@@ -164,7 +165,7 @@ extension ResultsState {
 }
 
 extension ManagedPlace {
-    /// The elements of a collection as a query sees them: objects of the class `target`, or values.
+    /// Returns the elements of a collection as the input of a query: objects of the class `target`, or values.
     func results(_ target: ObjectBase.Type?, _ words: CollectionWords, elementName: String) -> ResultsState {
         if let target {
             return ResultsState(
@@ -177,22 +178,22 @@ extension ManagedPlace {
     }
 }
 
-// MARK: What values can do
+// MARK: Operations on values
 
 extension RealmCollection where Element.PersistedType: SortableType {
-    /// The elements in order.
+    /// Returns the elements sorted.
     public func sorted(ascending: Bool = true) -> Results<Element> { sorted(byKeyPath: "self", ascending: ascending) }
 }
 
 extension RealmCollection where Element.PersistedType: SortableType {
-    /// The elements without those that equal an earlier one.
+    /// Returns the elements without those that equal an earlier one.
     public func distinct() -> Results<Element> { distinct(by: ["self"]) }
 }
 
 extension Map where Value.PersistedType: SortableType {
-    /// The values in order.
+    /// Returns the values sorted.
     public func sorted(ascending: Bool = true) -> Results<Value> { sorted(byKeyPath: "self", ascending: ascending) }
 
-    /// The values without those that equal an earlier one.
+    /// Returns the values without those that equal an earlier one.
     public func distinct() -> Results<Value> { distinct(by: ["self"]) }
 }

@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind `Results` and `LinkingObjects` of objects: where the objects come from, the filters and orders
-// put on them, and the keys that came out last. Evaluated when first needed and again when the Realm has moved on.
+// The state of `Results` and of `LinkingObjects`: the source of the objects, the filters and sorts applied to them, and
+// the keys of the last evaluation. Evaluated on first use, and again after the Realm has changed.
 //
-// An unfiltered, unsorted table never gets a key array: its positions are asked of the table.
+// For an unfiltered, unsorted table no key array is created: positions are looked up in the table itself.
 
 package import RegnumEngine
 internal import RegnumObservation
 package import RegnumQuery
 
 package final class ResultsState {
-    /// Where the objects come from.
+    /// The source of the objects.
     package enum Source {
         /// All objects of the class.
         case table
         /// The elements of a list of links, in its order.
         case list(owner: RowReference, column: Int)
-        /// The values in a list, a set or a map, or in a collection within one, to which `path` leads; messages call
-        /// such `kind`.
+        /// The values in a list, a set or a map, or in a nested collection at `path`. `kind` is the collection's name
+        /// in messages.
         case values(owner: RowReference, column: Int, path: [NestedStep]?, kind: String)
-        /// The objects of the class that link to the owner in that column.
+        /// The objects of the class that link to the owner through the given column.
         case backlinks(owner: RowReference, column: Int)
-        /// Nothing: the file has no table for the class (read-only).
+        /// No objects: the file has no table for the class (read-only).
         case nothing
     }
 
-    /// What is done with them, in this order.
+    /// An operation on the objects. Steps are applied in order.
     package enum Step {
         case filter(Predicate)
         case sort([SortDescriptor])
         case distinct([String])
-        /// Leaves out the first `offset`, and all behind the next `limit`.
+        /// Skips the first `offset` objects, and all after the next `limit`.
         case slice(offset: Int, limit: Int?)
-        /// What comes behind an object in the order of the steps before.
+        /// The objects after a given one in the order of the preceding steps.
         case behind(BoundPredicate)
     }
 
@@ -44,42 +44,42 @@ package final class ResultsState {
         return madeSteps
     }
     private var madeSteps: [Step]
-    /// What stands for the only step: `steps` and `query` are not made before somebody asks for them.
+    /// Replaces the only step: `steps` and `query` are created on demand.
     let equality: IndexedEquality?
-    /// `binding` where the elements are the whole table, to be used without counting a reference; else nil.
+    /// `binding` if the elements are the whole table, for use without reference counting; otherwise nil.
     private let wholeBinding: Unmanaged<ClassBinding>?
-    /// True where positions can be asked of the table itself.
+    /// True if positions can be looked up in the table itself.
     var isWholeTable: Bool { wholeBinding != nil }
     let elementType: ObjectBase.Type
-    /// `RealmSettings.invalidations` when it was made.
+    /// The value of `RealmSettings.invalidations` at creation.
     private let invalidations: Int
 
-    /// The class is observable.
+    /// True if the class is observable.
     private let isTracked: Bool
 
-    /// The change count of the last look, and the rows of all tables that the elements depend on at that time; nil in a
-    /// write. See `renewed`.
+    /// The change count of the last check, and the row stamps of all tables that the elements depend on at that time;
+    /// nil in a write transaction. See `renewed`.
     @exclusivity(unchecked) private var seen: (changeCount: UInt64, rows: RowStamps?)?
-    /// The rows of the elements' table, and of the others that they depend on.
+    /// The row stamps of the elements' table and of the other tables they depend on.
     private struct RowStamps: Equatable {
         let own: BlockRef?
         let others: [BlockRef?]
     }
-    /// The tables that the elements depend on besides their own.
+    /// The tables that the elements depend on, besides their own.
     private lazy var otherTables: [TableKey] = findOtherTables()
 
-    /// What the last evaluation found, good while `stamp` is the session's change count.
+    /// The result of the last evaluation; valid while `stamp` equals the Realm's change count.
     private var keys: [ObjectKey] = []
     @exclusivity(unchecked) private var stamp: UInt64?
     @exclusivity(unchecked) private var counted: (stamp: UInt64, count: Int)?
-    /// The first keys, where only they were asked for.
+    /// The first keys, if only those were requested.
     private var head: (stamp: UInt64, keys: [ObjectKey])?
     private var tail: (stamp: UInt64, key: ObjectKey?)?
-    /// Positions of backlinks that were looked up one by one.
+    /// The number of positions of backlinks that were looked up individually.
     private var ranked: (stamp: UInt64, lookups: Int) = (0, 0)
-    /// Of `.values`: what the last evaluation found, and where each value lies in the collection.
+    /// For `.values`: the result of the last evaluation, and the position of each value in the collection.
     var valueCache: (stamp: UInt64, values: [Value], places: [Int])?
-    /// What `steps` come to; nil where there are none.
+    /// The query built from `steps`; nil if there are none.
     var query: ObjectQuery? {
         unfold()
         return madeQuery
@@ -111,14 +111,15 @@ package final class ResultsState {
         invalidations = realm.settings.invalidations
     }
 
-    /// Makes `steps` and `query` of `equality`. On the thread of the Realm, which is not frozen.
+    /// Creates `steps` and `query` from `equality`. On the thread of the Realm, which is not frozen.
     private func unfold() {
         guard let equality, let binding, madeSteps.isEmpty else { return }
         madeSteps = [.filter(equality.condition.lowered(for: realm))]
         do { madeQuery = try makeQuery(binding) } catch { misuse(error.message) }
     }
 
-    /// The same objects with one more step. What cannot be evaluated is told here, not at the first access.
+    /// Returns the same objects with one more step. Throws for a step that cannot be evaluated, instead of failing at
+    /// the first access.
     func appending(_ step: Step) throws(QueryError) -> ResultsState {
         check()
         try checkStep(step)
@@ -130,7 +131,8 @@ package final class ResultsState {
         return next
     }
 
-    /// The same objects as another Realm of the file shows them; nil where the owner of their list is not there.
+    /// Returns the same objects in another Realm of the file; nil if the owner of their list does not exist there,
+    /// unless `mayBeMissing` is true.
     func moved(to core: RealmCore, mayBeMissing: Bool) -> ResultsState? {
         let target = binding.flatMap { core.counterpart(of: $0) }
         let source: Source
@@ -158,7 +160,7 @@ package final class ResultsState {
 
     var isInvalidated: Bool { realm.settings.invalidations != invalidations }
 
-    /// Misuse from a wrong thread or after `invalidate`.
+    /// Reports a programmer error if called off the Realm's thread or after `invalidate`.
     @inline(__always)
     func check() {
         realm.check()
@@ -168,10 +170,10 @@ package final class ResultsState {
         if isTracked { trackRead() }
     }
 
-    // MARK: What is known already
+    // MARK: Cached results
 
-    /// The change count of now. Where other tables have changed and none that the elements depend on, what was found
-    /// before stays good.
+    /// Returns the current change count. If only tables changed that the elements do not depend on, cached results stay
+    /// valid.
     private func renewed() -> UInt64 {
         let now = realm.changeCount
         if let seen, seen.changeCount == now { return now }
@@ -208,8 +210,8 @@ package final class ResultsState {
 
     // MARK: Elements
 
-    /// The element at a position; misuse where it is out of bounds. A method of the class, because one of the protocol
-    /// looks its witnesses up at each call, which takes longer than the rest.
+    /// Returns the element at a position. An out-of-bounds position is a programmer error. A method of the class,
+    /// because a protocol method looks up its witnesses at each call, which takes longer than the rest.
     func element<Element: RealmCollectionValue>(at position: Int, as type: Element.Type) -> Element {
         if let wholeBinding {
             check()
@@ -229,7 +231,7 @@ package final class ResultsState {
         return Element._element(place(binding, key(at: position), nil))
     }
 
-    /// The elements at the positions, which ascend; misuse where one is out of bounds.
+    /// Returns the elements at the positions, which ascend. An out-of-bounds position is a programmer error.
     func elements<Element: RealmCollectionValue>(
         at positions: some BidirectionalCollection<Int>, as type: Element.Type
     ) -> [Element] {
@@ -237,13 +239,13 @@ package final class ResultsState {
         return positions.map { element(at: $0, as: type) }
     }
 
-    /// The first element, or nil where there is none.
+    /// Returns the first element, or nil if there is none.
     func first<Element: RealmCollectionValue>(as type: Element.Type) -> Element? {
         guard let binding else { return count == 0 ? nil : element(at: 0, as: type) }
         return firstKey().map { binding.element($0, as: type) }
     }
 
-    /// The last element, or nil where there is none.
+    /// Returns the last element, or nil if there is none.
     func last<Element: RealmCollectionValue>(as type: Element.Type) -> Element? {
         guard let binding else {
             let count = count
@@ -252,18 +254,18 @@ package final class ResultsState {
         return lastKey().map { binding.element($0, as: type) }
     }
 
-    /// What a subscript hands out. The accessors of the last two are kept, and pointed at other rows where nobody else
-    /// holds them.
+    /// Returns the element's row, with an accessor if one can be reused. The last two accessors are kept, and reused
+    /// for other rows if nothing else references them.
     @inline(__always)
     private func place(_ binding: ClassBinding, _ key: ObjectKey, _ location: RowLocation?) -> _RowPlace {
-        // Frozen objects go from thread to thread.
+        // Frozen objects are passed between threads.
         let isRecyclable = binding.schema.isRecyclable && !realm.isFrozen
         return _RowPlace(
             binding: binding, key: key, location: location,
             object: isRecyclable ? recycled.accessor(binding, key, location) : nil)
     }
 
-    /// Constant for a whole table; else what evaluation costs, once a change.
+    /// The number of elements. O(1) for a whole table; otherwise the cost of evaluation, once per change.
     var count: Int {
         check()
         guard let binding else { return isOfValues ? currentValues().count : 0 }
@@ -291,7 +293,7 @@ package final class ResultsState {
         return currentKeys().count
     }
 
-    /// The key at a position in range.
+    /// Returns the key at a valid position.
     func key(at position: Int) -> ObjectKey {
         if isWholeTable, let binding {
             return engine { () throws(EngineError) in try binding.table.key(atPosition: position) }
@@ -303,7 +305,8 @@ package final class ResultsState {
         return currentKeys()[position]
     }
 
-    /// Backlinks as they are, while few of them have been asked for by their positions: the tree that holds them counts.
+    /// Returns a single backlink, as long as few have been requested by position: the tree that holds backlinks keeps
+    /// counts, so it can find one by its position.
     private func plainBacklink(at position: Int) -> ObjectKey? {
         guard case .backlinks(let owner, let column) = source, let binding, query == nil else { return nil }
         return realm.alone {
@@ -329,10 +332,10 @@ package final class ResultsState {
     /// Positions below this are answered without evaluating the rest.
     private static let headLimit = 256
 
-    /// After so many positions of backlinks all are fetched: a loop over them costs less then.
+    /// After this many lookups by position all backlinks are fetched, because a loop over them is then cheaper.
     private static let rankedLimit = 64
 
-    /// The first keys, `count` of them or all; nil where all are known already or no query can stop early.
+    /// Returns at least the first `count` keys, or all; nil if all are already known or no query can stop early.
     private func headKeys(_ count: Int) -> [ObjectKey]? { realm.alone { madeHead(count) } }
 
     private func madeHead(_ count: Int) -> [ObjectKey]? {
@@ -352,7 +355,7 @@ package final class ResultsState {
         return keys
     }
 
-    /// The key of the first element, or nil where there is none. Does not look for others.
+    /// Returns the key of the first element, or nil if there is none. Does not search for others.
     func firstKey() -> ObjectKey? {
         check()
         return realm.alone {
@@ -368,7 +371,7 @@ package final class ResultsState {
         }
     }
 
-    /// The key of the last element, or nil where there is none. Of sorted objects the others are not sorted.
+    /// Returns the key of the last element, or nil if there is none. The other objects are not sorted.
     func lastKey() -> ObjectKey? {
         check()
         return realm.alone {
@@ -385,7 +388,7 @@ package final class ResultsState {
         }
     }
 
-    /// Stops at the first element.
+    /// True if there are no elements. Stops at the first element.
     var isEmpty: Bool {
         check()
         return realm.alone {
@@ -398,7 +401,7 @@ package final class ResultsState {
         }
     }
 
-    /// The position of an object, or nil where it is not an element.
+    /// Returns the position of an object, or nil if it is not an element.
     func position(of key: ObjectKey) -> Int? {
         if isWholeTable, let binding {
             return engine { () throws(EngineError) in try binding.table.position(of: key) }
@@ -406,7 +409,7 @@ package final class ResultsState {
         return currentKeys().firstIndex(of: key)
     }
 
-    /// All keys in order, evaluated anew where the Realm has changed since.
+    /// Returns all keys in order, evaluated again if the Realm has changed.
     func currentKeys() -> [ObjectKey] {
         check()
         return realm.alone {
@@ -419,7 +422,7 @@ package final class ResultsState {
         }
     }
 
-    /// All keys in order, of a whole table too: for those who must have them before they change anything.
+    /// Returns all keys in order, also for a whole table, for callers that need them before they change anything.
     func allKeys() -> [ObjectKey] {
         check()
         guard isWholeTable, let binding else { return currentKeys() }
@@ -450,7 +453,7 @@ package final class ResultsState {
         }
     }
 
-    /// The keys of a list or of backlinks before the steps.
+    /// Returns the keys of a list or of backlinks, before the steps are applied.
     func sourceKeys() -> [ObjectKey] {
         guard let binding else { return [] }
         switch source {
@@ -469,7 +472,7 @@ package final class ResultsState {
         }
     }
 
-    /// Whether an object of the table is among the elements.
+    /// Returns whether an object of the table is among the elements.
     func contains(_ key: ObjectKey) -> Bool {
         check()
         guard binding != nil else { return false }
@@ -479,7 +482,7 @@ package final class ResultsState {
         return position(of: key) != nil
     }
 
-    /// What observers of the same objects know of the version of now, so that nothing has to run.
+    /// Returns the result that observers of the same objects hold for the current version, so that no query has to run.
     private func observed(_ query: ObjectQuery) -> ObservedQuery? {
         guard let binding, let notifier = realm.notifier, !realm.session.isWriting else { return nil }
         return notifier.queries.known(query, of: binding.tableKey, in: realm.session)
@@ -498,17 +501,18 @@ package final class ResultsState {
 }
 
 extension ClassBinding {
-    /// An object of the class, or what projects it.
+    /// Returns an object of the class, or a projection of it.
     func element<Element: RealmCollectionValue>(_ key: ObjectKey, as type: Element.Type) -> Element {
         Element._element(_RowPlace(binding: self, key: key, location: nil))
     }
 }
 
-/// An object by its place, not by an accessor: good as long as the Realm, whatever becomes of accessors.
+/// An object identified by class and key instead of by an accessor: valid as long as the Realm, independent of
+/// accessors.
 package struct RowReference {
     package let binding: ClassBinding
     package let key: ObjectKey
-    /// Roll-backs before it was made; see `RealmCore.noteRollback`.
+    /// The number of rollbacks before it was created; see `RealmCore.noteRollback`.
     package let rollbacks: Int
 
     package init(binding: ClassBinding, key: ObjectKey, rollbacks: Int) {
@@ -517,13 +521,14 @@ package struct RowReference {
         self.rollbacks = rollbacks
     }
 
-    /// The same object in another Realm of the file; nil where that does not show it.
+    /// Returns the same object in another Realm of the file; nil if it does not exist there, unless `mayBeMissing` is
+    /// true.
     func moved(to core: RealmCore, mayBeMissing: Bool) -> RowReference? {
         guard let target = core.counterpart(of: binding) else { return nil }
         let moved = RowReference(binding: target, key: key, rollbacks: target.rollbackFloors.count)
         return mayBeMissing || moved.exists ? moved : nil
     }
 
-    /// False once the object is deleted or its creation was rolled back.
+    /// False after the object was deleted or its creation was rolled back.
     package var exists: Bool { binding.locate(key, rollbacks: rollbacks) != nil }
 }

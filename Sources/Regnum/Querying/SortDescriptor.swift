@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// By what a collection is sorted.
+// Sort orders of collections.
 
 internal import RegnumEngine
 internal import RegnumQuery
@@ -10,51 +10,53 @@ internal import RegnumQuery
 /// let sorted = people.sorted(by: [SortDescriptor(keyPath: "age", ascending: false), "name"])
 /// ```
 ///
-/// Foundation has a type of the same name. A file that imports Foundation itself writes `RealmSwift.SortDescriptor` for
-/// the type, as in `[] as [RealmSwift.SortDescriptor]`, or `Regnum.SortDescriptor` where it imports Regnum. A file that
-/// imports RealmSwift alone may write the bare name.
+/// Foundation has a type of the same name. In a file that imports Foundation itself, write `RealmSwift.SortDescriptor`,
+/// as in `[] as [RealmSwift.SortDescriptor]`, or `Regnum.SortDescriptor` if the file imports Regnum. In a file that
+/// imports only RealmSwift the bare name is enough.
 public struct SortDescriptor: Equatable, Sendable {
     /// Property names, joined by dots; "self" for the elements of a collection of values.
     public let keyPath: String
-    /// True for smallest first.
+    /// True to sort the smallest first.
     public let ascending: Bool
-    /// How strings are ordered.
+    /// The order of strings.
     public let collation: SortCollation
 
-    /// Sorts by the property at `keyPath`.
+    /// Creates a descriptor for the property at `keyPath`.
     public init(keyPath: String, ascending: Bool = true) {
         self.init(keyPath: keyPath, ascending: ascending, collation: .bytes)
     }
 
-    /// Sorts by the property at `keyPath`, strings by `collation`.
+    /// Creates a descriptor for the property at `keyPath`, with strings ordered by `collation`.
     public init(keyPath: String, ascending: Bool = true, collation: SortCollation) {
         self.keyPath = keyPath
         self.ascending = ascending
         self.collation = collation
     }
 
-    /// Sorts by the property at `keyPath`.
+    /// Creates a descriptor for the property at `keyPath`.
     public init<T: ObjectBase>(keyPath: PartialKeyPath<T>, ascending: Bool = true) {
         self.init(keyPath: _name(for: keyPath), ascending: ascending)
     }
 
-    /// Sorts by the root's property that the projected property shows.
+    /// Creates a descriptor for the root's property that the projected property leads to.
     public init<T: ProjectionObservable>(keyPath: PartialKeyPath<T>, ascending: Bool = true) {
         self.init(keyPath: _name(for: keyPath), ascending: ascending)
     }
 
-    /// The same key path in the other direction.
+    /// Returns a descriptor for the same key path in the opposite direction.
     public func reversed() -> SortDescriptor {
         SortDescriptor(keyPath: keyPath, ascending: !ascending, collation: collation)
     }
 }
 
-/// How strings are ordered.
+/// The order of strings.
 public enum SortCollation: Sendable, Hashable {
-    /// By their UTF-8 bytes: upper case before lower case, accents behind all of ASCII. Fast, and served by indexes.
+    /// The order of the UTF-8 bytes: upper case before lower case, accented letters after all of ASCII. Fast, and
+    /// supported by indexes.
     case bytes
-    /// As in a list for people: accents and case decide only between names that are equal without them, numbers go by
-    /// their value ("Item 9" before "Item 10"). The same for all languages. About five times slower than bytes.
+    /// A natural order for lists that people read: case and diacritics matter only between strings that are otherwise
+    /// equal, and numbers are ordered by value ("Item 9" before "Item 10"). The same for all languages. About five
+    /// times slower than `bytes`.
     case natural
 }
 
@@ -73,6 +75,6 @@ extension SortDescriptor: CustomStringConvertible {
 }
 
 extension SortDescriptor: ExpressibleByStringLiteral {
-    /// Sorts by the named property, smallest first.
+    /// Creates a descriptor for the named property, smallest first.
     public init(stringLiteral value: String) { self.init(keyPath: value) }
 }

@@ -2,7 +2,7 @@
 // Queries on the elements of a managed list or set.
 
 extension _StoredCollection {
-    /// The elements of the collection as a query sees them; nil while it is unmanaged.
+    /// The elements of the collection as the input of a query; nil while it is unmanaged.
     public final var _handle: _ResultsHandle {
         _ResultsHandle(
             state: checkedPlace()?.results(Element._shape.target, Self.words, elementName: Self.elementName),

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicates over objects that are not managed: which of an unmanaged list is the first to satisfy one. The predicate
-// is bound to the classes as a Realm would have them, and refused in the same words.
+// Evaluation of predicates on unmanaged objects, to find the first element of an unmanaged list that satisfies one. The
+// predicate is bound to the classes as in a Realm, and rejected with the same messages.
 
 internal import RegnumEngine
 internal import RegnumQuery
 
-/// The classes that can be reached from one, each as a table of its properties.
+/// The classes that can be reached from one class, each as a table of its properties.
 private final class UnmanagedSchema: QuerySchema {
     private var classes: [ClassSchema] = []
 
@@ -80,12 +80,12 @@ private struct UnmanagedObject: PlainObject {
     }
 }
 
-/// A predicate for objects of a class and of those deriving from it, managed or not.
+/// A predicate for objects of a class and its subclasses, managed or not.
 struct UnmanagedPredicate {
     private let predicate: QueryPredicate
     private let bound: BoundPredicate
 
-    /// Misuse where the predicate is not understood.
+    /// Creates the predicate. An invalid predicate is a programmer error.
     init(_ predicate: QueryPredicate, for type: ObjectBase.Type) {
         self.predicate = predicate
         let schema = UnmanagedSchema()
@@ -105,7 +105,7 @@ struct UnmanagedPredicate {
 }
 
 extension RealmCollection {
-    /// Of an unmanaged collection of objects: the position of the first that satisfies the predicate.
+    /// Returns the position of the first element of an unmanaged collection of objects that satisfies the predicate.
     func unmanagedIndex(matching predicate: QueryPredicate) -> Int? {
         guard let target = Element._shape.target, !Element._shape.isCustom else {
             return unmanagedValueIndex(matching: predicate)
@@ -114,7 +114,7 @@ extension RealmCollection {
         return firstIndex { element in Element._toRaw(element).object.map { test.isSatisfied(by: $0) } ?? false }
     }
 
-    /// As `unmanagedIndex`, of values, which a predicate calls SELF.
+    /// As `unmanagedIndex`, for values, which a predicate calls SELF.
     private func unmanagedValueIndex(matching predicate: QueryPredicate) -> Int? {
         guard let schema = UnmanagedValueSchema(Element._shape) else {
             misuse(
@@ -138,12 +138,12 @@ extension RealmCollection {
     }
 }
 
-/// Values as if each were an object with one property, SELF.
+/// Presents each value as an object with one property, SELF.
 private struct UnmanagedValueSchema: QuerySchema {
     static let table = TableKey(0)
     private let properties: [String: QueryProperty]
 
-    /// Nil for values that are stored as objects.
+    /// Creates the schema; nil for values that are stored as objects.
     init?(_ shape: _PropertyShape) {
         guard shape.target == nil else { return nil }
         let property = QueryProperty.column(
@@ -172,7 +172,7 @@ private struct UnmanagedValue: PlainObject {
 }
 
 extension _RawValue {
-    /// The value, of one of any type with what is in its collections.
+    /// The engine value; for a value of any type it includes the contents of its collections.
     fileprivate var plainValue: Value { mixed.map { Self.plain($0, depth: 0) } ?? value }
 
     private static func plain(_ value: AnyRealmValue, depth: Int) -> Value {
@@ -187,7 +187,7 @@ extension _RawValue {
             entries.sort { MixedOrder.compare($0.key, $1.key) < 0 }
             return .dictionary(entries)
         case .object(let object):
-            // One that is in no Realm is like no object that a predicate can name.
+            // An unmanaged object equals no object that a predicate can name.
             guard object.realm != nil, !object.isInvalidated else { return .link(ObjectKey(.max)) }
             return .typedLink(object.binding.tableKey, object.rowKey)
         default: return .null

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Smallest, largest, sum and average of values in memory: of an unmanaged list's elements, and of lists of
-// values.
-// Nulls and NaN are left out, as in queries.
+// Minimum, maximum, sum and average of values in memory: of the elements of an unmanaged list, and of lists of values.
+// Nulls and NaN are ignored, as in queries.
 
 internal import Foundation
 internal import RegnumEngine
 internal import RegnumQuery
 
 enum ValueFigures {
-    /// `.null` where there is none; the sum of nothing is 0. Sums of integers wrap, others are made as
-    /// Double, of decimals as Decimal128.
+    /// Returns an aggregate; `.null` if there are no values, but the sum of no values is 0. Sums of integers wrap on
+    /// overflow; other sums are computed as Double, those of decimals as Decimal128.
     static func figure(_ kind: AggregateKind, of values: [Value], isDecimal: Bool = false) -> Value {
         var total = ValueAggregate(isDecimal: isDecimal)
         for value in values { total.add(value) }
         return total.result(kind)
     }
 
-    /// The sum of values in memory. Of values of any type it is a decimal, but the sum of nothing is the integer 0.
+    /// Returns the sum of values in memory. For values of any type it is a decimal, but the sum of no values is the
+    /// integer 0.
     static func unmanagedSum(of values: [Value], _ shape: _PropertyShape) -> Value {
         var total = ValueAggregate(isDecimal: shape.type == .any)
         for value in values { total.add(value) }
         return total.count == 0 && shape.type == .any ? .int(0) : total.result(.sum)
     }
 
-    /// By one of the operators of key-value coding: `@sum.self`. Misuse for what they do not know.
+    /// Evaluates an operator of key-value coding: `@sum.self`. An unknown operator is a programmer error.
     static func value(of values: [Value], at keyPath: String) -> Any? {
         let kinds: [String: AggregateKind] = ["@min": .min, "@max": .max, "@sum": .sum, "@avg": .avg]
         let parts = keyPath.split(separator: ".", maxSplits: 1).map(String.init)
@@ -36,7 +36,8 @@ enum ValueFigures {
         return shown(figure(kind, of: values))
     }
 
-    /// A figure as key-value coding shows it: whole numbers and Floats as `NSNumber`, whatever the property's type is.
+    /// Converts an aggregate to the form that key-value coding returns: whole numbers and Floats become `NSNumber`,
+    /// whatever the property's type.
     static func shown(_ value: Value) -> Any? {
         switch value {
         case .int(let value): byName(Int(value), true)
@@ -48,7 +49,7 @@ enum ValueFigures {
         }
     }
 
-    /// Whether values of the type have such a figure: dates have no sum and no average.
+    /// Returns whether the type supports the aggregate: dates have no sum and no average.
     static func exists(_ kind: AggregateKind, of type: ColumnType) -> Bool {
         switch type {
         case .int, .float, .double, .decimal128, .mixed: true
@@ -57,8 +58,8 @@ enum ValueFigures {
         }
     }
 
-    /// Of a property of the objects in an unmanaged collection, or of its values. Misuse as for managed collections, in
-    /// the words that RealmSwift has for these.
+    /// Returns the aggregate of a property of the objects in an unmanaged collection, or of its values. The programmer
+    /// errors are those of managed collections, with RealmSwift's messages.
     static func figure(
         _ kind: AggregateKind, of name: String, _ operation: String, in list: any AnyOwnedCollection
     ) -> Value {
@@ -74,7 +75,7 @@ enum ValueFigures {
         return figure(kind, of: name, operation, in: list.anyElements, target, isManaged: false)
     }
 
-    /// Of a property of objects of the class `target`, or of nothing.
+    /// Returns the aggregate of a property of objects of the class `target`; also works for no objects.
     static func figure(
         _ kind: AggregateKind, of name: String, _ operation: String, in elements: [Any], _ target: ObjectBase.Type,
         isManaged: Bool = true
@@ -99,7 +100,7 @@ enum ValueFigures {
             }, isDecimal: type == .mixed)
     }
 
-    /// What a subscript shows of a number or a date.
+    /// Converts a number or a date from the form that subscripts return.
     private static func value(_ shown: Any?) -> Value {
         switch shown {
         case let value as Int: .int(Int64(value))
@@ -115,7 +116,7 @@ enum ValueFigures {
 // MARK: Collections of values
 
 extension RealmCollection {
-    /// The elements as the engine keeps them.
+    /// The elements as engine values.
     private var engineValues: [Value] {
         let handle = _handle
         return handle.owned?.engineValues ?? handle.state?.currentValues() ?? []
@@ -127,21 +128,21 @@ extension RealmCollection {
 }
 
 extension RealmCollection where Element.PersistedType: MinMaxType {
-    /// The smallest element; nil where there is none. Nulls and NaN are left out.
+    /// Returns the smallest element, or nil if there is none. Nulls and NaN are ignored.
     public func min() -> Element? { converted(figure(.min)) }
 
-    /// The largest element; nil where there is none. Nulls and NaN are left out.
+    /// Returns the largest element, or nil if there is none. Nulls and NaN are ignored.
     public func max() -> Element? { converted(figure(.max)) }
 }
 
 extension RealmCollection where Element.PersistedType: AddableType {
-    /// The sum of the elements; ints wrap.
+    /// Returns the sum of the elements. Integers wrap on overflow.
     public func sum() -> Element {
         let isUnmanaged = _handle.state == nil
         return converted(
             isUnmanaged ? ValueFigures.unmanagedSum(of: engineValues, Element._shape) : figure(.sum), to: Element.self)
     }
 
-    /// The average of the elements; nil where there is none.
+    /// Returns the average of the elements, or nil if there is none.
     public func average<T: _HasPersistedType>() -> T? where T.PersistedType: AddableType { converted(figure(.avg)) }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `AnyRealmValue`: a property or an element that may hold a value of any type, also lists and dictionaries in one
-// another.
+// `AnyRealmValue`: a property or an element that can hold a value of any type, including nested lists and dictionaries.
 
 public import Foundation
 internal import RegnumEngine
@@ -15,14 +14,15 @@ internal import RegnumEngine
 /// entry.payload = .fromDictionary(["size": .int(3), "tags": .fromArray([.string("a")])])
 /// ```
 ///
-/// `.none` stands for nil, so that a property of this type is never optional. Values of different cases differ:
-/// `.int(1)` is not `.double(1)`; in queries and sorted results numbers of all types compare by what they are
-/// worth. A link becomes `.none` when its object is deleted. Lists and dictionaries lie in one another up to 100
-/// deep; sets hold neither. A list or dictionary read from a managed object is a view of its place in the object:
-/// `isInvalidated` when there is no collection of its kind there any more.
+/// `.none` represents nil, so a property of this type is never optional. Values of different cases differ: `.int(1)` is
+/// not equal to `.double(1)`; in queries and sorted results, however, numbers of all types are compared by value. A
+/// link becomes `.none` when its object is deleted. Lists and dictionaries can be nested up to 100 levels; sets can
+/// contain neither. A list or dictionary read from a managed object is a view of its location in the object: it is
+/// `isInvalidated` when that location no longer holds a collection of its kind.
 ///
-/// Finding a list or dictionary costs its depth, an element of a list O(1), a value by its key O(log n). In a write
-/// changes cost what they do in a sorted array; the first one after a commit costs the size of the whole value.
+/// Finding a list or dictionary costs its nesting depth, an element of a list O(1), a value by its key O(log n). In a
+/// write transaction, a change costs as much as in a sorted array; the first change after a commit costs the size of
+/// the whole value.
 public enum AnyRealmValue: Hashable {
     case none
     case int(Int)
@@ -39,10 +39,10 @@ public enum AnyRealmValue: Hashable {
     case dictionary(Map<String, AnyRealmValue>)
     case list(List<AnyRealmValue>)
 
-    /// `.none`.
+    /// Creates `.none`.
     public init() { self = .none }
 
-    /// Of scalars and objects. What is in lists and dictionaries does not count: it may change.
+    /// Hashes scalars and objects. The contents of lists and dictionaries are left out, because they may change.
     public func hash(into hasher: inout Hasher) {
         switch self {
         case .none: hasher.combine(0)
@@ -62,14 +62,14 @@ public enum AnyRealmValue: Hashable {
         }
     }
 
-    /// A dictionary of values.
+    /// Creates a dictionary of values.
     public static func fromDictionary(_ dictionary: [String: AnyRealmValue]) -> AnyRealmValue {
         let map = Map<String, AnyRealmValue>()
         map.insert(dictionary.map { ($0.key, $0.value) })
         return .dictionary(map)
     }
 
-    /// A list of values.
+    /// Creates a list of values.
     public static func fromArray(_ array: [AnyRealmValue]) -> AnyRealmValue {
         let list = List<AnyRealmValue>()
         list.append(objectsIn: array)
@@ -80,8 +80,9 @@ public enum AnyRealmValue: Hashable {
 // MARK: Equality
 
 extension AnyRealmValue {
-    /// Equal where the cases are the same and hold equal values; managed lists and dictionaries where they are the same
-    /// one. Unmanaged ones are compared in a loop, because they may lie in one another as deep as memory allows.
+    /// Returns whether the cases are the same and hold equal values. Managed lists and dictionaries are equal only if
+    /// they are the same collection. Unmanaged ones are compared without recursion, because they can be nested as
+    /// deeply as memory allows.
     public static func == (left: AnyRealmValue, right: AnyRealmValue) -> Bool {
         switch (left, right) {
         case (.none, .none): true
@@ -110,7 +111,7 @@ extension AnyRealmValue {
 
     private static func areEqualCollections(_ left: AnyRealmValue, _ right: AnyRealmValue) -> Bool {
         var pairs = [(left, right)]
-        /// False where the values differ; collections are left for later.
+        /// Returns false if the values differ; collections are appended to `pairs` for later.
         func isEqualSoFar(_ left: AnyRealmValue, _ right: AnyRealmValue) -> Bool {
             if !left.isCollection { return TextKey.areEqual(left, right) }
             pairs.append((left, right))
@@ -146,7 +147,7 @@ extension AnyRealmValue {
     }
 }
 
-// MARK: The value as one type; nil where it is of another
+// MARK: The value as one type; nil if it is of another type
 
 extension AnyRealmValue {
     /// The value as an Int.
@@ -176,15 +177,15 @@ extension AnyRealmValue {
     /// The value as a list.
     public var listValue: List<AnyRealmValue>? { if case .list(let value) = self { value } else { nil } }
 
-    /// The value as an object of the class; nil where it is of another.
+    /// The value as an object of the class; nil if it is anything else.
     public func object<T: Object>(_ objectType: T.Type) -> T? {
         guard case .object(let object) = self else { return nil }
         if let object = object as? T { return object }
-        // Of a dynamic object: the same one by its class.
+        // For a dynamic object: the same object as an instance of its class.
         return (object as? DynamicObject)?.accessor(as: T.self) as? T
     }
 
-    /// The value as an object whose properties are known by name: also one of a class that is not in the schema.
+    /// The value as an object whose properties are accessed by name. Its class need not be in the schema.
     public var dynamicObject: DynamicObject? {
         guard case .object(let object) = self else { return nil }
         if let dynamic = object as? DynamicObject { return dynamic }

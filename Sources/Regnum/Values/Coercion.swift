@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `init(value:)`, `create` and subscripts make of a value of type Any: numbers of other widths,
-// optionals in a box, sequences of any kind.
+// Conversion of values of type Any for `init(value:)`, `create` and subscripts: numbers of other widths, optionals
+// inside existentials, sequences of any kind.
 
 internal import Foundation
 
-/// Anything that is an Optional.
+/// Any Optional.
 protocol OptionalBox {
     var contents: Any? { get }
 }
@@ -13,21 +13,21 @@ extension Optional: OptionalBox {
     var contents: Any? { self }
 }
 
-/// True for the types that most values have: nothing is around them and nothing else is to be found out by a cast,
-/// which costs 50 ns where it succeeds and several times that where it fails.
+/// Returns true for the most common types: a value of these needs no unwrapping and no casts, which cost 50 ns on
+/// success and several times that on failure.
 func isPlain(_ value: Any) -> Bool {
     let type = type(of: value)
     return type == String.self || type == Int.self || type == Bool.self || type == Double.self || type == Date.self
 }
 
-/// True for an instance of a class. A cast of a Swift value to a class would bridge it to Foundation first, arrays and
-/// dictionaries with all that is in them.
+/// Returns whether the value is an instance of a class. A cast of a Swift value to a class would first bridge it to
+/// Foundation, including all elements of an array or dictionary.
 func isInstance(_ value: Any) -> Bool { type(of: value) is AnyObject.Type }
 
-/// The object that the value is, without Optionals around it.
+/// Returns the value as an object, with Optionals around it removed; nil if it is not an object.
 func objectBase(_ value: Any) -> ObjectBase? { isInstance(value) ? value as? ObjectBase : nil }
 
-/// The value without any Optional or NSNull around it; nil where there is none.
+/// Returns the value with Optionals around it removed; nil for a nil value or NSNull.
 func unwrapped(_ value: Any) -> Any? {
     let type = type(of: value)
     if isPlain(value) || type == [String: Any].self || type == [Any].self { return value }
@@ -39,16 +39,17 @@ func unwrapped(_ value: Any) -> Any? {
 }
 
 enum Coercion {
-    /// A whole number of any integer type; of Bool 0 or 1, as `NSNumber` has it on Apple's systems. Nil for a Float
-    /// or Double, also one without a fraction, and also in an `NSNumber`: RealmSwift refuses those.
+    /// Returns a whole number of any integer type; a Bool is 0 or 1, as `NSNumber` represents it on Apple's platforms.
+    /// Returns nil for a Float or Double, even without a fraction and even inside an `NSNumber`, because RealmSwift
+    /// rejects those.
     static func integer(_ value: Any) -> Int64? {
         if type(of: value) == Int.self { return (value as? Int).map(Int64.init) }
         if type(of: value) == Bool.self { return value as? Bool == true ? 1 : 0 }
-        // A cast of an NSNumber to a protocol fails slowly.
+        // A failing cast of an NSNumber to a protocol is slow.
         if !isInstance(value), let value = value as? any BinaryInteger { return Int64(exactly: value) }
         guard let value = value as? NSNumber else { return nil }
         switch UInt8(bitPattern: value.objCType.pointee) {
-        // The least Int of a JSON text is a decimal on Linux.
+        // On Linux the smallest Int in a JSON text is decoded as a decimal.
         case UInt8(ascii: "d") where (value as? NSDecimalNumber)?.decimalValue == Decimal(Int64.min): return .min
         case UInt8(ascii: "d"), UInt8(ascii: "f"): return nil
         case UInt8(ascii: "Q"): return Int64(exactly: value.uint64Value)
@@ -56,9 +57,9 @@ enum Coercion {
         }
     }
 
-    /// A number of any integer or floating-point type.
+    /// Returns a number of any integer or floating-point type.
     static func number(_ value: Any) -> Double? {
-        // By its type: an NSNumber of 0 or 1 can be cast to Bool.
+        // Tested by the exact type: an NSNumber of 0 or 1 can be cast to Bool.
         if isInstance(value) { return (value as? NSNumber)?.doubleValue }
         switch value {
         case is Bool: return nil
@@ -69,10 +70,10 @@ enum Coercion {
         }
     }
 
-    /// The elements of an array, a collection of ours, or another sequence; nil for what is no list of
-    /// values.
+    /// Returns the elements of an array, a Realm collection, or another sequence; nil for anything that is not a list
+    /// of values.
     static func elements(_ value: Any) -> [Any]? {
-        // By its type: other casts look at what is in it, and in that.
+        // Tested by the exact type: other casts examine the elements, recursively.
         if type(of: value) == [Any].self { return value as? [Any] }
         if type(of: value) == [String: Any].self { return nil }
         return switch value {
@@ -85,7 +86,7 @@ enum Coercion {
 
     private static func erased(_ sequence: some Sequence) -> [Any] { sequence.map { $0 as Any } }
 
-    /// The entries of a dictionary with text keys.
+    /// Returns the entries of a dictionary with String keys.
     static func entries(_ value: Any) -> [String: Any]? {
         if type(of: value) == [Any].self { return nil }
         if let dictionary = value as? [String: Any] { return dictionary }

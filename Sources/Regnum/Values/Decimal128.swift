@@ -5,15 +5,17 @@ public import Foundation
 internal import RegnumEngine
 internal import Synchronization
 
-/// A decimal number of up to 34 digits with an exponent of -6176 ... 6111 (IEEE 754-2008 decimal128), an
-/// infinity or NaN. Arithmetic is correctly rounded, half to even; what is too large becomes infinity. NaN
-/// equals itself and is less than all numbers, as in queries and sorted results. There is one zero, without a
-/// sign, and trailing zeros are not kept: 1.0 is 1.
+/// A decimal number of up to 34 digits with an exponent of -6176 ... 6111 (IEEE 754-2008 decimal128), an infinity, or
+/// NaN.
+///
+/// Arithmetic is correctly rounded, half to even; a result that is too large becomes infinity. NaN equals itself and is
+/// less than all numbers, as in queries and sorted results. There is one zero, without a sign, and trailing zeros are
+/// not kept: 1.0 is 1.
 public final class Decimal128: Sendable {
-    // Atomic for `RecycledValues` alone: one that nobody holds any more may become another.
+    // Atomic only for `RecycledValues`: an instance that nothing references any more may be given another value.
     private let low: Atomic<UInt64>
     private let high: Atomic<UInt64>
-    /// Made of text with an exponent, and shown so.
+    /// True if the number was parsed from text with an exponent; `description` then shows an exponent.
     private let isExponential: Bool
 
     var bits: DecimalBits {
@@ -26,22 +28,22 @@ public final class Decimal128: Sendable {
         self.isExponential = isExponential
     }
 
-    /// From text; NaN where it is no number.
+    /// Creates a number from text; NaN if the text is not a number.
     private convenience init(text: String) {
         self.init(bits: DecimalBits(text), isExponential: DecimalBits.isExponential(text))
     }
 
-    /// Only for `RecycledValues`.
+    /// Changes the value. Only for `RecycledValues`.
     func become(_ bits: DecimalBits) {
         low.store(bits.low, ordering: .relaxed)
         high.store(bits.high, ordering: .relaxed)
     }
 
-    /// 0.
+    /// Creates 0.
     public convenience init() { self.init(bits: .zero) }
 
-    /// From a number of any type, a String, a Decimal or another Decimal128. NSNull, text that is no number
-    /// and all else become NaN.
+    /// Creates a number from a number of any type, a String, a Decimal or another Decimal128. NSNull, text that is not
+    /// a number, and anything else become NaN.
     public convenience init(value: Any) {
         switch unwrapped(value) {
         case let number as Decimal128: self.init(bits: number.bits, isExponential: number.isExponential)
@@ -50,15 +52,15 @@ public final class Decimal128: Sendable {
         }
     }
 
-    /// From a number. A floating-point number becomes the shortest decimal that is read back as the same: 0.1
-    /// is 0.1.
+    /// Creates a number from an NSNumber. A floating-point number becomes the shortest decimal that converts back to
+    /// the same number: 0.1 is 0.1.
     public convenience init(number: NSNumber) { self.init(bits: Decimal128.bits(of: number) ?? .nan) }
 
-    /// From text such as `12`, `-1.5`, `1.5E-3`, `nan` or `inf`; NaN for other text. Digits behind the 34th
-    /// are rounded. Does not throw; `throws` is for code that calls it with `try`.
+    /// Creates a number from text such as `12`, `-1.5`, `1.5E-3`, `nan` or `inf`; NaN for other text. The number is
+    /// rounded to 34 digits. Never throws; declared `throws` for code that calls it with `try`.
     public convenience init(string: String) throws { self.init(text: string) }
 
-    /// The number in 34 digits, or nil where it has more.
+    /// Creates a number from an integer; nil if it does not fit into 34 digits.
     public convenience init?<T: BinaryInteger>(exactly source: T) {
         let digits = source.description
         let significant = digits.drop { $0 == "-" }.reversed().drop { $0 == "0" }
@@ -68,10 +70,10 @@ public final class Decimal128: Sendable {
         self.init(bits: bits)
     }
 
-    /// What a value of type Any is as a decimal number. nil where it is none.
+    /// Converts a value of type Any to a decimal number; nil if it is not a number.
     static func bits(of value: Any) -> DecimalBits? {
         guard let value = unwrapped(value) else { return nil }
-        // By its type: on Linux an NSNumber can be cast to the first type below that has its value.
+        // Tested by the exact type: on Linux an NSNumber can be cast to the first type below that can represent it.
         if isInstance(value), let number = value as? NSNumber { return bits(of: number) }
         switch value {
         case let value as Decimal128: return value.bits
@@ -98,28 +100,28 @@ public final class Decimal128: Sendable {
         }
     }
 
-    /// The least finite number, -9.999999999999999999999999999999999E6144.
+    /// The smallest finite number, -9.999999999999999999999999999999999E6144.
     public static var min: Decimal128 { Decimal128(bits: DecimalBits.greatest.negated) }
-    /// The greatest finite number, 9.999999999999999999999999999999999E6144.
+    /// The largest finite number, 9.999999999999999999999999999999999E6144.
     public static var max: Decimal128 { Decimal128(bits: .greatest) }
 
-    /// Whether it is not a number.
+    /// Whether the value is NaN.
     public var isNaN: Bool { bits.isNaN }
-    /// Whether it is the NaN that `snan` stands for. Results of arithmetic never are.
+    /// Whether the value is a signaling NaN, written `snan`. Results of arithmetic never are.
     public var isSignaling: Bool { bits.isSignaling }
-    /// As `isSignaling`.
+    /// The same as `isSignaling`.
     public var isSignalingNaN: Bool { isSignaling }
-    /// Without the sign.
+    /// The absolute value.
     public var magnitude: Decimal128 { Decimal128(bits: bits.magnitude) }
-    /// The nearest Double; an infinity where that is too small.
+    /// The nearest Double; an infinity if the number is out of Double's range.
     public var doubleValue: Double { bits.double }
-    /// As a Decimal, rounded to its 38 digits; NaN where it has no such exponent.
+    /// The value as a Decimal, rounded to its 38 digits; NaN if Decimal has no such exponent.
     public var decimalValue: Decimal { Decimal(string: bits.text) ?? .nan }
-    /// As `description`.
+    /// The same as `description`.
     public var stringValue: String { description }
 
-    /// Equality with what `init(value:)` takes: `Decimal128(1).isEqual(NSNumber(value: 1.0))`. False for what
-    /// is no number.
+    /// Returns whether the number equals a value that `init(value:)` accepts: `Decimal128(1).isEqual(NSNumber(value:
+    /// 1.0))`. Returns false for text and for anything that is not a number.
     public func isEqual(_ other: Any?) -> Bool {
         guard let other, !(other is String), let other = Decimal128.bits(of: other) else { return false }
         return DecimalBits.compare(bits, other) == 0
@@ -131,37 +133,37 @@ extension Decimal128: Hashable, Comparable, CustomStringConvertible {
         DecimalBits.compare(left.bits, right.bits) == 0
     }
 
-    /// NaN is less than all numbers.
+    /// Compares two numbers. NaN is less than all numbers.
     public static func < (left: Decimal128, right: Decimal128) -> Bool { left.bits < right.bits }
 
     public func hash(into hasher: inout Hasher) {
-        // Equal numbers have equal bits; all NaN are equal.
+        // Equal numbers have equal canonical bits; all NaNs are equal.
         hasher.combine(bits.isNaN ? .nan : bits.canonical)
     }
 
-    /// `9.876543`, `1.23456789E132`, `-0.5`, `NaN`, `Inf`: no zeros at the end of a fraction, and an exponent
-    /// where 34 digits do not reach, or where the number was made of text that has one: `1.23E6`. What is read from a
-    /// Realm, and what is computed, was not.
+    /// The number as text: `9.876543`, `1.23456789E132`, `-0.5`, `NaN`, `Inf`. A fraction has no trailing zeros. An
+    /// exponent is used if 34 digits are not enough, or if the number was created from text with an exponent: `1.23E6`.
+    /// A number read from a Realm, or computed, does not count as created from text.
     public var description: String { bits.text(isExponential: isExponential) }
 }
 
 extension Decimal128: SignedNumeric, Strideable {
-    /// The sum, rounded to 34 digits.
+    /// Returns the sum, rounded to 34 digits.
     public static func + (left: Decimal128, right: Decimal128) -> Decimal128 {
         Decimal128(bits: left.bits + right.bits)
     }
 
-    /// The difference, or the number with the other sign.
+    /// Returns the difference, rounded to 34 digits.
     public static func - (left: Decimal128, right: Decimal128) -> Decimal128 {
         Decimal128(bits: left.bits - right.bits)
     }
 
-    /// The product, rounded to 34 digits.
+    /// Returns the product, rounded to 34 digits.
     public static func * (left: Decimal128, right: Decimal128) -> Decimal128 {
         Decimal128(bits: left.bits * right.bits)
     }
 
-    /// Of 0 by 0 NaN, of another number by 0 an infinity.
+    /// Returns the quotient, rounded to 34 digits. 0 divided by 0 is NaN, any other number divided by 0 an infinity.
     public static func / (left: Decimal128, right: Decimal128) -> Decimal128 {
         Decimal128(bits: left.bits / right.bits)
     }
@@ -174,23 +176,23 @@ extension Decimal128: SignedNumeric, Strideable {
     public static func *= (left: inout Decimal128, right: Decimal128) { left = left * right }
     /// Divides, rounded to 34 digits.
     public static func /= (left: inout Decimal128, right: Decimal128) { left = left / right }
-    /// The difference, or the number with the other sign.
+    /// Returns the number with the opposite sign.
     public static prefix func - (number: Decimal128) -> Decimal128 { Decimal128(bits: number.bits.negated) }
 
-    /// What has to be added to come to `other`.
+    /// Returns the number to add to get `other`.
     public func distance(to other: Decimal128) -> Decimal128 { other - self }
-    /// The sum with `number`.
+    /// Returns the sum of this number and `number`.
     public func advanced(by number: Decimal128) -> Decimal128 { self + number }
 }
 
 extension SignedNumeric where Self == Decimal128 {
-    /// Changes the sign: puts another number in the variable.
+    /// Changes the sign by assigning another instance to the variable.
     public mutating func negate() { self = -self }
 }
 
 extension Decimal128 {
-    /// `negate()` of a constant. No method of the class, which generic code over `SignedNumeric` would call: that must
-    /// change its variable alone.
+    /// `negate()` of a constant. It is not a method of the class, because generic code over `SignedNumeric` would call
+    /// that method, and must change only its own variable.
     public struct Negation {
         fileprivate let number: Decimal128
 
@@ -198,8 +200,8 @@ extension Decimal128 {
         public func callAsFunction() { number.high.store(number.bits.negated.high, ordering: .relaxed) }
     }
 
-    /// Changes the sign of this instance, and so of every constant, variable and unmanaged property that refers to it.
-    /// A variable (`var`) gets another instance instead: see `negate()` of `SignedNumeric`.
+    /// Changes the sign of this instance, and therefore of every constant, variable and unmanaged property that refers
+    /// to it. A variable (`var`) is assigned another instance instead; see `negate()` of `SignedNumeric`.
     @_disfavoredOverload
     public var negate: Negation { Negation(number: self) }
 }
@@ -207,8 +209,8 @@ extension Decimal128 {
 extension Decimal128: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral {
     public convenience init(integerLiteral value: Int64) { self.init(bits: DecimalBits(value)) }
 
-    /// The shortest decimal that is read back as the same Double: the digits as written, up to 15 of them.
-    /// Write more as a string literal.
+    /// Creates the shortest decimal that converts back to the same Double: the digits as written, up to 15 of them. For
+    /// more digits, use a string literal.
     public convenience init(floatLiteral value: Double) { self.init(bits: DecimalBits(value)) }
 
     /// As `init(string:)`.
@@ -216,7 +218,7 @@ extension Decimal128: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, Ex
 }
 
 extension Decimal128: Codable {
-    /// From a string, or from a number.
+    /// Decodes a string or a number.
     public convenience init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if let text = try? container.decode(String.self) {
@@ -228,7 +230,7 @@ extension Decimal128: Codable {
         }
     }
 
-    /// As a string.
+    /// Encodes the number as a string.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(stringValue)

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// New identifiers: UUIDs of version 7, which ascend with time, and a way for tests to have the same ones each time.
+// Generation of identifiers: version 7 UUIDs, which ascend with time, and reproducible identifiers for tests.
 //
 //   UUID of version 7 (RFC 9562), big endian
 //     48 bits milliseconds since 1970 · 4 bits 7 · 12 bits counter · 2 bits 10 · 62 random bits
 //
-// The counter goes up within a millisecond and begins at a random number below 2^11 in each. A clock that goes back, or
-// a full counter, makes the next identifier belong to the millisecond after the last one.
+// The counter increases within a millisecond, and starts each millisecond at a random number below 2^11. If the clock
+// goes back, the next identifier stays in the millisecond of the last one; if the counter is full, it moves to the
+// following millisecond.
 
 public import Foundation
 internal import RegnumSystem
 
-/// A source of new identifiers. Any thread.
+/// A generator of identifiers. Any thread.
 ///
 /// ```swift
 /// class Note: Object {
@@ -18,31 +19,31 @@ internal import RegnumSystem
 /// }
 /// ```
 ///
-/// Tests that need the same identifiers in each run put a generator in force:
+/// Tests that need the same identifiers in each run make a generator current:
 ///
 /// ```swift
 /// IdentifierGenerator(seed: 1).run { Note().id }   // the same in each run
 /// ```
 ///
-/// While it is in force, in the body and in the tasks that the body makes, `uuidV7()`, `ObjectId.generate()` and the
-/// defaults of `@Persisted var id: UUID` and `ObjectId` come from it. `UUID()` itself stays random.
+/// Within the body, and in tasks that the body creates, `uuidV7()`, `ObjectId.generate()` and the defaults of
+/// `@Persisted var id: UUID` and `ObjectId` use the current generator. `UUID()` itself stays random.
 public final class IdentifierGenerator: Sendable {
     private struct State: Sendable {
         var milliseconds: UInt64 = 0
         var counter: UInt64 = 0
-        /// Of a generator with a seed: what its random numbers come from.
+        /// The state of the random number generator, used if there is a seed.
         var random: UInt64
         var objectIds: UInt32 = 0
     }
 
     private let state: Lock<State>
-    /// Of a generator with a seed: the milliseconds of its first identifier.
+    /// If there is a seed, the milliseconds of the first identifier; otherwise nil.
     private let start: UInt64?
-    /// Of a test kit's generator without a seed: where its ObjectIds come from.
+    /// The source of ObjectIds for a test kit's generator without a seed.
     private let ownObjectIds: (@Sendable () -> ObjectId)?
 
-    /// A generator whose identifiers are the same for the same seed: UUIDs of version 7 one millisecond apart from
-    /// `start` on, ObjectIds one second apart.
+    /// Creates a generator that produces the same identifiers for the same seed: version 7 UUIDs one millisecond apart
+    /// from `start` on, and ObjectIds one second apart.
     public init(seed: UInt64, startingAt start: Date = Date(timeIntervalSince1970: 1_577_836_800)) {
         let milliseconds = max(0, min(start.timeIntervalSince1970 * 1000, 281_474_976_710_655))
         self.start = UInt64(milliseconds)
@@ -50,7 +51,7 @@ public final class IdentifierGenerator: Sendable {
         state = Lock(State(milliseconds: UInt64(milliseconds), random: seed))
     }
 
-    /// One whose ObjectIds come from elsewhere, and all else from the system; for a test kit.
+    /// Creates a generator whose ObjectIds come from `objectIds` and everything else from the system. For a test kit.
     package init(objectIds: (@Sendable () -> ObjectId)? = nil) {
         ownObjectIds = objectIds
         start = nil
@@ -60,19 +61,19 @@ public final class IdentifierGenerator: Sendable {
     @TaskLocal static var current: IdentifierGenerator?
     private static let system = IdentifierGenerator()
 
-    /// Runs `body` with this generator in force.
+    /// Runs `body` with this generator as the current one.
     public func run<R>(_ body: () throws -> R) rethrows -> R {
         try Self.$current.withValue(self, operation: body)
     }
 
-    /// Runs `body` with this generator in force.
+    /// Runs `body` with this generator as the current one.
     public func run<R>(isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> R) async rethrows -> R
     {
         try await Self.$current.withValue(self, operation: body)
     }
 
-    /// A UUID of version 7: unlike all others, and above those made before it in this process when compared by bytes
-    /// or text. Of the generator in force. About 60 ns.
+    /// Returns a unique version 7 UUID, greater than all those generated before it in this process when compared by
+    /// bytes or text. Uses the current generator. About 60 ns.
     public static func uuidV7() -> UUID {
         if let current, current.start != nil { return current.nextUUIDV7() }
         return system.nextUUIDV7()
@@ -100,7 +101,7 @@ public final class IdentifierGenerator: Sendable {
         return Self.uuid(milliseconds << 16 | 7 << 12 | counter, low)
     }
 
-    /// A random UUID, of version 4; of a generator with a seed the same in each run.
+    /// Returns a random version 4 UUID; with a seed, the same one in each run.
     func uuid() -> UUID {
         if start == nil { return UUID() }
         let (high, low) = state.withLock { (Self.next(&$0.random), Self.next(&$0.random)) }
@@ -128,7 +129,7 @@ public final class IdentifierGenerator: Sendable {
         return UUID(uuid: bytes)
     }
 
-    /// SplitMix64.
+    /// Returns the next number of SplitMix64.
     private static func next(_ random: inout UInt64) -> UInt64 {
         random &+= 0x9e37_79b9_7f4a_7c15
         return mixed(random)

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// ObjectId: 12 bytes that are unique without a central place: time, a random part of the process, a counter.
+// ObjectId: 12 bytes that are unique without coordination: time, a random part per process, and a counter.
 
 public import Foundation
 internal import Synchronization
 
-/// A 12-byte identifier: 4 bytes seconds since 1970, 5 bytes of the process, 3 bytes of a counter, all big
-/// endian, so that identifiers made one after another are in ascending order.
+/// A 12-byte identifier: 4 bytes of seconds since 1970, 5 bytes that identify the process, and a 3-byte counter, all
+/// big endian, so that identifiers generated one after another are in ascending order.
 public final class ObjectId: Sendable {
-    // Atomic for `RecycledValues` alone: one that nobody holds any more may become another.
+    // Atomic only for `RecycledValues`: an instance that nothing references any more may be given another value.
     private let lowWord: Atomic<UInt64>
     private let highWord: Atomic<UInt32>
 
     /// The first 8 bytes, loaded little endian.
     var low: UInt64 { lowWord.load(ordering: .relaxed) }
-    /// The last 4.
+    /// The last 4 bytes.
     var high: UInt32 { highWord.load(ordering: .relaxed) }
 
     init(low: UInt64, high: UInt32) {
@@ -21,16 +21,16 @@ public final class ObjectId: Sendable {
         highWord = Atomic(high)
     }
 
-    /// Only for `RecycledValues`.
+    /// Changes the value. Only for `RecycledValues`.
     func become(low: UInt64, high: UInt32) {
         lowWord.store(low, ordering: .relaxed)
         highWord.store(high, ordering: .relaxed)
     }
 
-    /// Twelve zeros.
+    /// Creates an identifier of twelve zero bytes.
     public convenience init() { self.init(low: 0, high: 0) }
 
-    /// From 24 hexadecimal digits. Throws `Realm.Error` (`.invalidInput`) for other text.
+    /// Creates an identifier from 24 hexadecimal digits. Throws `Realm.Error` (`.invalidInput`) for other text.
     public convenience init(string: String) throws {
         guard let bytes = ObjectId.parse(string) else {
             throw Realm.Error(
@@ -39,7 +39,7 @@ public final class ObjectId: Sendable {
         self.init(bytes)
     }
 
-    /// From a literal of 24 hexadecimal digits; others end the program.
+    /// Creates an identifier from a literal of 24 hexadecimal digits. Any other literal is a programmer error.
     public convenience init(_ string: StaticString) {
         let text = string.description
         guard let bytes = ObjectId.parse(text) else {
@@ -48,7 +48,8 @@ public final class ObjectId: Sendable {
         self.init(bytes)
     }
 
-    /// Of a time (in seconds), a machine (3 bytes) and a process (2 bytes); the counter goes on.
+    /// Creates an identifier from a time (in whole seconds), a machine (3 bytes) and a process (2 bytes), and the next
+    /// value of the counter.
     public convenience init(timestamp: Date, machineId: Int, processId: Int) {
         let seconds = UInt32(truncatingIfNeeded: Int64(timestamp.timeIntervalSince1970))
         let process =
@@ -57,7 +58,7 @@ public final class ObjectId: Sendable {
         self.init(seconds: seconds, process: process)
     }
 
-    /// A new identifier, unlike all others, or the next one of the `IdentifierGenerator` in force.
+    /// Returns a new unique identifier, or the next one of the current `IdentifierGenerator`.
     public static func generate() -> ObjectId {
         if let generator = IdentifierGenerator.current { return generator.objectId() }
         return ObjectId(
@@ -104,7 +105,7 @@ public final class ObjectId: Sendable {
         }
     }
 
-    /// 24 lower-case hexadecimal digits.
+    /// The identifier as 24 lower-case hexadecimal digits.
     public var stringValue: String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
@@ -119,7 +120,7 @@ public final class ObjectId: Sendable {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// When it was made, in whole seconds.
+    /// The time of creation, in whole seconds.
     public var timestamp: Date { Date(timeIntervalSince1970: Double(low.byteSwapped >> 32)) }
 }
 
@@ -128,7 +129,7 @@ extension ObjectId: Hashable, Comparable, CustomStringConvertible {
         left.low == right.low && left.high == right.high
     }
 
-    /// By bytes.
+    /// Compares the bytes.
     public static func < (left: ObjectId, right: ObjectId) -> Bool {
         left.low == right.low
             ? left.high.byteSwapped < right.high.byteSwapped : left.low.byteSwapped < right.low.byteSwapped
@@ -143,12 +144,12 @@ extension ObjectId: Hashable, Comparable, CustomStringConvertible {
 }
 
 extension ObjectId: Codable {
-    /// From a string of 24 hexadecimal digits.
+    /// Decodes a string of 24 hexadecimal digits.
     public convenience init(from decoder: any Decoder) throws {
         try self.init(string: try decoder.singleValueContainer().decode(String.self))
     }
 
-    /// As a string.
+    /// Encodes the identifier as a string.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(stringValue)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts as a Realm tells them apart: by their bytes. Swift calls texts equal that differ in theirs (é in one scalar or
-// in two), so that unmanaged collections would lose what managed ones keep.
+// Comparison of strings by their bytes, as in a Realm. Swift treats strings as equal if they differ only in
+// normalisation (é as one scalar or as two), so unmanaged collections would lose elements that managed ones keep.
 
-/// A text as a key of a set or dictionary.
+/// A string as a key of a set or dictionary.
 struct TextKey: Hashable {
     let text: String
 
@@ -15,7 +15,7 @@ struct TextKey: Hashable {
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
 
-    /// The text that an element is; nil for one of another type.
+    /// Returns the key of an element that is a string; nil for any other element.
     @inline(__always)
     static func of<Element>(_ element: Element) -> TextKey? {
         if Element.self == String.self || Element.self == String?.self { return (element as? String).map(TextKey.init) }
@@ -23,7 +23,7 @@ struct TextKey: Hashable {
         return nil
     }
 
-    /// True where a Realm would find the elements equal.
+    /// Returns whether a Realm would treat the elements as equal.
     @inline(__always)
     static func areEqual<Element: Equatable>(_ left: Element, _ right: Element) -> Bool {
         if let left = of(left), let right = of(right) { return left == right }
