@@ -4,7 +4,7 @@
 internal import RegnumEngine
 
 /// When a file is proved to be whole. Damage that a property, a collection or a query meets ends the program, because
-/// those calls cannot throw; a proof finds it before. See `Documentation/Damage.md`.
+/// those calls cannot throw; a proof finds it before. See <doc:DamagedFiles>.
 public enum FileVerification: Sendable, Hashable {
     /// Opening compares every block of the newest version, and throws `.invalidDatabase` where one is damaged. It reads
     /// the file once in a process, at some GB a second from memory, else as fast as the disk reads.

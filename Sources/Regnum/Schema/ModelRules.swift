@@ -14,7 +14,7 @@ internal import RegnumEngine
 ///
 /// When a write ends, no two objects of the class have the same values in all properties of a constraint; else the
 /// write throws `Realm.Error` with the reason `duplicateValues` and keeps nothing. Objects with a nil among the values
-/// are not compared. See `Documentation/UniqueConstraints.md`.
+/// are not compared. See <doc:UniqueValues>.
 public protocol UniqueConstraints: Object {
     /// Names of properties, a list for each constraint. Allowed are Int, Bool, String, Date, ObjectId, UUID, enums of
     /// these, and links to objects.
@@ -41,7 +41,7 @@ public enum DeleteRule: Sendable, Hashable {
 /// ```
 ///
 /// A property may be a link, a list, a set or a map of objects, or linking objects. Properties that are not named have
-/// the rule `nullify`. See `Documentation/DeleteRules.md`.
+/// the rule `nullify`. See <doc:DeletingByRules>.
 public protocol DeleteRules: Object {
     /// The rules by names of properties.
     static var deleteRules: [String: DeleteRule] { get }
@@ -59,7 +59,7 @@ public protocol DeleteRules: Object {
 /// ```
 ///
 /// An object that is added or created with 0 (or nil) in the property gets the number above the highest of its class,
-/// and above the number of objects its class ever had. See `Documentation/GeneratedIdentifiers.md`.
+/// and above the number of objects its class ever had. See <doc:GeneratingIdentifiers>.
 public protocol AutoIncrement: Object {
     /// The name of an Int property that is the primary key, indexed, or a unique constraint of its own.
     static var autoIncrementedProperty: String { get }

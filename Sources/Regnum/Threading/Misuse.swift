@@ -21,7 +21,8 @@ package func misuse(_ message: String, file: StaticString = #fileID, line: UInt 
 }
 
 /// A failure of the engine where the API has no way to throw: damage or a refusing system met while reading
-/// (`Documentation/Damage.md`), or a write that goes over a limit. Of damage the program's own handler is told first.
+/// (`Regnum.docc/DamagedFiles.md`), or a write that goes over a limit. Of damage the program's own handler is told
+/// first.
 @inline(never)
 package func misuse(_ error: EngineError, file: StaticString = #fileID, line: UInt = #line) -> Never {
     DamageHandler.beforeEnd(error)
