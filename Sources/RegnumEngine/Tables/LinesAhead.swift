@@ -2,7 +2,8 @@
 // What a scan is going to read of the next few groups, touched before it does. A scan of a table that the processor's
 // cache has let go of waits for memory, and one column of one group is soon at its end: the processor, which fetches
 // ahead by itself along a few lines of addresses at once, has one to follow at a time. Touched in turn, line by line,
-// the columns of several groups are fetched beside each other (`Documentation/PERFORMANCE.md`, "Reading ahead").
+// the columns of several groups are fetched beside each other (`Documentation/notes/PerformanceTrials.md`,
+// "Reading ahead").
 
 package struct LinesAhead {
     private struct Stretch {
