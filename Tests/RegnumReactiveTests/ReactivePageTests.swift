@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The listing of RegnumReactive.docc/Publishers.md compiles, and stands here as it does there.
+// The listing of RegnumReactive.docc/PublishersGuide.md compiles, and stands here as it does there.
 
 #if canImport(Combine) || Publishers
     import Dispatch
@@ -63,7 +63,8 @@
                 .deletingLastPathComponent()
             func words(_ text: some StringProtocol) -> String { String(text.filter { !$0.isWhitespace }) }
             let page = try String(
-                contentsOf: root.appendingPathComponent("Sources/RegnumReactive/RegnumReactive.docc/Publishers.md"),
+                contentsOf: root.appendingPathComponent(
+                    "Sources/RegnumReactive/RegnumReactive.docc/PublishersGuide.md"),
                 encoding: .utf8)
             let code = words(try String(contentsOfFile: #filePath, encoding: .utf8))
             let listings = page.components(separatedBy: "```swift\n").dropFirst().map {
