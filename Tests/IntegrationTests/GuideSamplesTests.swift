@@ -32,13 +32,14 @@ struct GuideSamplesTests {
         let compiled = Self.words(code)
         let names = try FileManager.default.contentsOfDirectory(atPath: Self.guides.path).sorted()
         var count = 0
-        for name in names {
+        // ThreadsPageTests compares the samples of Threads.md.
+        for name in names where name != "Threads.md" {
             for sample in try Self.samples(of: name) {
                 count += 1
                 #expect(compiled.contains(Self.words(sample)), "\(name): \(sample)")
             }
         }
-        #expect(names.count == 10)
+        #expect(names.count == 19)
         #expect(count >= 25)
     }
 

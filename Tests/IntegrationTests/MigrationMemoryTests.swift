@@ -74,7 +74,7 @@ struct MigrationMemoryTests {
     }
 
     #if Encryption
-        /// Nothing of it is written ahead: `Documentation/Migrations.md` says why, and how much it is.
+        /// Nothing of it is written ahead: `Regnum.docc/Migrations.md` says why, and how much it is.
         @Test("what a migration of an encrypted file holds in memory is at most 115 bytes an object with a text of 20")
         func encrypted() throws {
             let key = Data(repeating: 5, count: 64)

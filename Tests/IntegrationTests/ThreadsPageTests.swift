@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The examples of `Documentation/Threads.md`: they compile, do what the page says, and stand here as they do there.
+// The examples of `Regnum.docc/Threads.md`: they compile, do what the page says, and stand here as they do there.
 
 import Dispatch
 import Foundation
@@ -262,7 +262,8 @@ struct ThreadsPageTests {
     func page() throws {
         let here = URL(fileURLWithPath: #filePath)
         let root = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        let page = try String(contentsOf: root.appendingPathComponent("Documentation/Threads.md"), encoding: .utf8)
+        let page = try String(
+            contentsOf: root.appendingPathComponent("Sources/Regnum/Regnum.docc/Threads.md"), encoding: .utf8)
         let source = lines(try String(contentsOf: here, encoding: .utf8)[...])
         let blocks = page.components(separatedBy: "```")
         var count = 0

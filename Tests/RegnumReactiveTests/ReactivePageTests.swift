@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The listing of Documentation/Reactive.md compiles, and stands here as it does there.
+// The listing of RegnumReactive.docc/PublishersGuide.md compiles, and stands here as it does there.
 
 #if canImport(Combine) || Publishers
     import Dispatch
@@ -62,7 +62,10 @@
             let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
                 .deletingLastPathComponent()
             func words(_ text: some StringProtocol) -> String { String(text.filter { !$0.isWhitespace }) }
-            let page = try String(contentsOf: root.appendingPathComponent("Documentation/Reactive.md"), encoding: .utf8)
+            let page = try String(
+                contentsOf: root.appendingPathComponent(
+                    "Sources/RegnumReactive/RegnumReactive.docc/PublishersGuide.md"),
+                encoding: .utf8)
             let code = words(try String(contentsOfFile: #filePath, encoding: .utf8))
             let listings = page.components(separatedBy: "```swift\n").dropFirst().map {
                 $0.components(separatedBy: "```")[0]

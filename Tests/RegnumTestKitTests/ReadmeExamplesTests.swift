@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ten examples of the README, as they stand there, and a test that they do.
+// The ten examples of the page TenExamples.md in RegnumTestKit.docc, as they stand there, and a test that they do.
 
 import Foundation
 import Regnum
@@ -144,7 +144,8 @@ struct ReadmeTextTests {
     @Test(
         "every listing about testing stands in a test, line by line",
         arguments: [
-            ("README.md", "Test your app", 10), ("Documentation/TestKit.md", "", 12),
+            ("Sources/RegnumTestKit/RegnumTestKit.docc/TenExamples.md", "Test your app", 10),
+            ("Sources/RegnumTestKit/RegnumTestKit.docc/TestingYourApp.md", "", 12),
             ("Sources/RegnumTestKit/RegnumTestKit.docc/RegnumTestKit.md", "", 4),
         ])
     func listings(_ document: String, _ heading: String, _ fewest: Int) throws {

@@ -96,24 +96,31 @@ extension AnyRealmValue: _Persistable, RealmCollectionValue, RealmPropertyType {
     public static func _coerced(_ value: Any) -> AnyRealmValue? { coerced(value, 0) }
 
     private static func coerced(_ value: Any, _ depth: Int) -> AnyRealmValue? {
-        // A cast to a class would examine all their elements.
-        if type(of: value) == [Any].self || type(of: value) == [String: Any].self { return collection(value, depth) }
-        if let value = value as? AnyRealmValue { return value }
         guard let value = unwrapped(value) else { return AnyRealmValue.none }
+        if let value = value as? AnyRealmValue { return value }
+        // Casts of an array or a dictionary to a class convert all elements, at every depth.
+        if isInstance(value) { return coerced(instance: value, depth) }
         switch value {
-        case let value as AnyRealmValue: return value
+        case let value as any _HasPersistedType: return stored(value, depth)
+        case let number as Decimal: return .decimal128(Decimal128(value: number))
+        case let text as Substring: return .string(String(text))
+        case let number as any BinaryInteger: return Int(exactly: number).map { .int($0) }
+        default: return collection(value, depth)
+        }
+    }
+
+    /// Converts an instance of a class.
+    private static func coerced(instance: Any, _ depth: Int) -> AnyRealmValue? {
+        switch instance {
         case let object as Object: return .object(object)
         case is ObjectBase: return nil
         case let list as List<AnyRealmValue>: return .list(list)
         case let map as Map<String, AnyRealmValue>: return .dictionary(map)
         case let value as any _HasPersistedType: return stored(value, depth)
-        case let number as Decimal: return .decimal128(Decimal128(value: number))
         case let number as NSDecimalNumber: return .decimal128(Decimal128(number: number))
-        case let number as NSNumber where type(of: value) is NSNumber.Type: return self.number(number)
+        case let number as NSNumber: return self.number(number)
         case let text as NSString: return .string(text as String)
-        case let text as Substring: return .string(String(text))
-        case let number as any BinaryInteger: return Int(exactly: number).map { .int($0) }
-        default: return collection(value, depth)
+        default: return collection(instance, depth)
         }
     }
 

@@ -4,7 +4,7 @@
 internal import RegnumEngine
 
 /// When a file is verified. Damage that a property, a collection or a query encounters ends the program, because those
-/// calls cannot throw; verification finds it earlier. See `Documentation/Damage.md`.
+/// calls cannot throw; verification finds it earlier. See <doc:DamagedFiles>.
 public enum FileVerification: Sendable, Hashable {
     /// Opening verifies every block of the newest version, and throws `.invalidDatabase` if one is damaged. The file is
     /// read once in a process: at some GB a second from memory, otherwise at the speed of the disk.

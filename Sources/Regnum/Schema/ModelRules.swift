@@ -15,7 +15,7 @@ internal import RegnumEngine
 ///
 /// When a write ends, no two objects of the class may have the same values in all properties of a constraint; otherwise
 /// the write throws `Realm.Error` with the reason `duplicateValues`, and none of its changes are kept. Objects with nil
-/// among the values are not compared. See `Documentation/UniqueConstraints.md`.
+/// among the values are not compared. See <doc:UniqueValues>.
 public protocol UniqueConstraints: Object {
     /// The constraints, each a list of property names. Allowed types are Int, Bool, String, Date, ObjectId, UUID, enums
     /// of these, and links to objects.
@@ -42,7 +42,7 @@ public enum DeleteRule: Sendable, Hashable {
 /// ```
 ///
 /// A property may be a link, a list, a set or a map of objects, or linking objects. Properties that are not listed have
-/// the rule `nullify`. See `Documentation/DeleteRules.md`.
+/// the rule `nullify`. See <doc:DeletingByRules>.
 public protocol DeleteRules: Object {
     /// The rules, by property name.
     static var deleteRules: [String: DeleteRule] { get }
@@ -60,7 +60,7 @@ public protocol DeleteRules: Object {
 /// ```
 ///
 /// An object that is added or created with 0 (or nil) in the property gets a number above the highest of its class, and
-/// above the number of objects that its class has ever had. See `Documentation/GeneratedIdentifiers.md`.
+/// above the number of objects that its class has ever had. See <doc:GeneratingIdentifiers>.
 public protocol AutoIncrement: Object {
     /// The name of an Int property that is the primary key, is indexed, or is a unique constraint on its own.
     static var autoIncrementedProperty: String { get }

@@ -20,7 +20,7 @@ package func misuse(_ message: String, file: StaticString = #fileID, line: UInt 
 }
 
 /// Reports an engine error where the API cannot throw: damage or an error of the operating system while reading
-/// (`Documentation/Damage.md`), or a write that exceeds a limit. For damage, calls the program's handler first.
+/// (`Regnum.docc/DamagedFiles.md`), or a write that exceeds a limit. For damage, calls the program's handler first.
 @inline(never)
 package func misuse(_ error: EngineError, file: StaticString = #fileID, line: UInt = #line) -> Never {
     DamageHandler.beforeEnd(error)

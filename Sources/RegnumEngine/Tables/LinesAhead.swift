@@ -2,7 +2,7 @@
 // Prefetch for scans: touches the memory that a scan is going to read in the next few groups. A scan of a table that is
 // no longer in the processor's cache waits for memory. The hardware prefetcher follows a few streams of addresses at
 // once, but one column of one group is a single short stream. Touched in turn, cache line by cache line, the columns of
-// several groups are fetched in parallel (`Documentation/PERFORMANCE.md`, "Reading ahead").
+// several groups are fetched in parallel (`Documentation/notes/PerformanceTrials.md`, "Reading ahead").
 
 package struct LinesAhead {
     private struct Stretch {

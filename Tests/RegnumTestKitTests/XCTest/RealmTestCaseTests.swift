@@ -44,7 +44,7 @@ final class RealmTestCaseTests: RealmTestCase {
     }
 }
 
-// Example 2 of the README.
+// Example 2 of the page TenExamples.md in RegnumTestKit.docc.
 final class CatTests: RealmTestCase {
     override class var realmTypes: [ObjectBase.Type] { [Cat.self] }
 
