@@ -65,19 +65,19 @@ package final class Database: @unchecked Sendable {
     /// The writer lock within this process.
     let gate = Gate()
     /// The holder of the writer lock. Any thread reads it.
-    let writer = Lock<WriterNote?>(nil)
+    let writer = Lock<WriterLockHolder?>(nil)
     /// The thread that notifies observers that a write begins; 0 if none does. Guard: writer lock; any thread reads it.
     private let teller = Atomic<UInt>(0)
     /// The number of threads about to begin a write, and the writer lock held for an asynchronous writer.
-    let offers = TurnOffers()
+    let offers = WriterLockHandOff()
     /// The schema that was read last, so that sessions with the same schema read it once. Any thread.
     private let knownSchema: Lock<KnownSchema>
     /// The lock file, shared with other processes; nil if no other process can have the file open.
-    let shared: SharedFile?
+    let shared: LockFile?
     package var isVolatile: Bool { options.isVolatile }
 
     /// The commit queue.
-    let line: CommitLine
+    let line: CommitQueue
     /// Free space, read from the file before the first write. Guard: writer lock.
     var recorded: RecordedSpace?
     /// What the running transaction has spilled. Guard: writer lock.
@@ -93,7 +93,7 @@ package final class Database: @unchecked Sendable {
     init(
         path: String, fileSystem: any FileSystem, options: OpenOptions, file: any File, header: FileHeader,
         seal: FileSeal,
-        reader: BlockReader, slot: CommitSlot, shared: SharedFile?, schema: KnownSchema
+        reader: BlockReader, slot: CommitSlot, shared: LockFile?, schema: KnownSchema
     ) {
         self.path = path
         self.fileSystem = fileSystem
@@ -110,7 +110,7 @@ package final class Database: @unchecked Sendable {
             number throws(EngineError) in
             try Self.load(number, file, seal, reader)
         }
-        line = CommitLine(slot, options.mutant)
+        line = CommitQueue(slot, options.mutant)
         versions.finish = { [weak self] number throws(EngineError) in
             guard let self, self.shared?.newest == number else { return }
             if try self.tryEnterWriter() { self.leaveWriter() } else { CurrentThread.sleep(nanoseconds: 100_000) }
@@ -321,7 +321,7 @@ package final class Database: @unchecked Sendable {
 
     /// Restores the lock file after another program has overwritten it. The newest commit in the file counts, because a
     /// process writes its slot after everything else. Guard: both writer locks.
-    private func restoreShared(_ shared: SharedFile) throws(EngineError) {
+    private func restoreShared(_ shared: LockFile) throws(EngineError) {
         let newest = try Self.readSlots(file, seal).map(\.slot.version).max() ?? 0
         let number = max(newest, versions.newest.number)
         try meet(number, durable: shared.durable.flatMap { $0 <= number ? $0 : nil })

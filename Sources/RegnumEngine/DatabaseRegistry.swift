@@ -188,7 +188,7 @@ final class DatabaseRegistry: Sendable {
                 var isMoved = false
                 let result = try alone(at: .file(file.identity), until: deadline) { () throws(EngineError) -> R? in
                     if openDatabase(file.identity) != nil { return nil }
-                    let shared = SharedFile(path: path, fileSystem: fileSystem, database: file)
+                    let shared = LockFile(path: path, fileSystem: fileSystem, database: file)
                     func look() throws(EngineError) -> Bool {
                         // A compacted copy may have been renamed to the path in the meantime.
                         isMoved = try Self.identity(path, fileSystem) != file.identity

@@ -24,7 +24,7 @@ package final class ChangePreparation: @unchecked Sendable {
     /// With the query as it is observed, which is retained because its address may be its key.
     private var firsts: [ObservedQueries.Key: (table: TableKey, query: ObjectQuery, original: ObjectQuery)] = [:]
     private var found: [ObservedQueries.Key: ObservedQuery] = [:]
-    private var walk: RegionWalk?
+    private var walk: RegionTraversal?
     private var failure: EngineError?
 
     /// - Parameters:
@@ -60,7 +60,7 @@ package final class ChangePreparation: @unchecked Sendable {
         do throws(EngineError) {
             if let older {
                 let changes = try newer.changes(since: older) { tables?.contains($0) ?? true }
-                let walk = RegionWalk(older: older, newer: newer, changes: changes)
+                let walk = RegionTraversal(older: older, newer: newer, changes: changes)
                 var modified: [TableKey: Set<ObjectKey>] = [:]
                 for region in regions where region.isKept { modified[region.table] = try walk.modified(region) }
                 for (query, twin) in twins { _ = try twin.advance(walk, modified: modified[query.table] ?? []) }
@@ -76,7 +76,7 @@ package final class ChangePreparation: @unchecked Sendable {
 
     /// Moves the observed queries to the newer version, and offers the results of new queries to the observers that
     /// begin; nil if `run` failed, in which case nothing has moved. Must be kept alive while observers are asked.
-    package func adopt(in queries: ObservedQueries) -> RegionWalk? {
+    package func adopt(in queries: ObservedQueries) -> RegionTraversal? {
         if failure != nil { return nil }
         queries.offer(found)
         if walk == nil { return nil }

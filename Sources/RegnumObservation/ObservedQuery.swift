@@ -44,13 +44,13 @@ package final class ObservedQuery {
 
     /// The traversal that led to this version, while it exists; then the moves it caused, and the last change set
     /// returned for it.
-    private weak var walk: RegionWalk?
+    private weak var walk: RegionTraversal?
     private var moves = CollectionChanges()
     /// New positions of objects that were inserted again; nil for those that were left out.
     private var places: [ObjectKey: Int?] = [:]
     private var told: (modified: Set<ObjectKey>, changes: CollectionChanges)?
     /// The deciding objects of the last traversal examined.
-    private weak var decidedWalk: RegionWalk?
+    private weak var decidedWalk: RegionTraversal?
     private var decided: Set<ObjectKey> = []
 
     /// Runs the query on the session's current version.
@@ -118,7 +118,7 @@ package final class ObservedQuery {
 
     /// Computes the change set and advances to the newer version; the work is done once for all observers. `modified`:
     /// the objects that count as changed.
-    package func advance(_ walk: RegionWalk, modified: Set<ObjectKey>) throws(EngineError) -> CollectionChanges {
+    package func advance(_ walk: RegionTraversal, modified: Set<ObjectKey>) throws(EngineError) -> CollectionChanges {
         if self.walk !== walk {
             places = [:]
             moves = try follow(walk)
@@ -142,7 +142,7 @@ package final class ObservedQuery {
     // MARK: Background diff
 
     /// True if the changes require the whole query to run again, at a cost that grows with the table.
-    package func runsAgain(behind walk: RegionWalk) throws(EngineError) -> Bool {
+    package func runsAgain(behind walk: RegionTraversal) throws(EngineError) -> Bool {
         guard let reads else { return false }
         let deciding = try deciding(reads, walk)
         return !deciding.isEmpty && !isOneByOne(deciding, reads)
@@ -166,7 +166,7 @@ package final class ObservedQuery {
 
     // MARK: Insertions, deletions and moves
 
-    private func deciding(_ reads: QueryRegion, _ walk: RegionWalk) throws(EngineError) -> Set<ObjectKey> {
+    private func deciding(_ reads: QueryRegion, _ walk: RegionTraversal) throws(EngineError) -> Set<ObjectKey> {
         if decidedWalk === walk { return decided }
         decided = try reads.deciding(in: walk)
         decidedWalk = walk
@@ -178,7 +178,7 @@ package final class ObservedQuery {
         reads.isEachForItself && deciding.count <= Self.fewest + keys.count / 32
     }
 
-    private func follow(_ walk: RegionWalk) throws(EngineError) -> CollectionChanges {
+    private func follow(_ walk: RegionTraversal) throws(EngineError) -> CollectionChanges {
         guard let query, let reads else { return try followTable(walk) }
         let deciding = try deciding(reads, walk)
         decided = []
@@ -196,7 +196,7 @@ package final class ObservedQuery {
     /// Up to this many objects are always evaluated one by one.
     private static let fewest = 64
 
-    private func followTable(_ walk: RegionWalk) throws(EngineError) -> CollectionChanges {
+    private func followTable(_ walk: RegionTraversal) throws(EngineError) -> CollectionChanges {
         var result = CollectionChanges()
         guard let changes = walk.changes[table], let before = walk.older.table(table),
             let after = walk.newer.table(table)
@@ -212,7 +212,7 @@ package final class ObservedQuery {
 
     /// Removes the objects and inserts those that match at their new positions.
     private func move(
-        _ deciding: Set<ObjectKey>, _ query: ObjectQuery, _ walk: RegionWalk
+        _ deciding: Set<ObjectKey>, _ query: ObjectQuery, _ walk: RegionTraversal
     ) throws(EngineError) -> CollectionChanges {
         let finder = Finder(table: table, order: order, walk: walk, deciding: deciding)
         defer { work.compared += finder.compared }
@@ -274,7 +274,7 @@ package final class ObservedQuery {
     // MARK: Modifications
 
     /// Old positions of the modified elements. All elements are at their new positions already.
-    private func modifications(_ modified: Set<ObjectKey>, _ walk: RegionWalk) throws(EngineError) -> [Int] {
+    private func modifications(_ modified: Set<ObjectKey>, _ walk: RegionTraversal) throws(EngineError) -> [Int] {
         if modified.isEmpty { return [] }
         var positions: [Int] = []
         if query == nil {
@@ -332,11 +332,11 @@ private struct Placed {
 private final class Finder {
     private let table: TableKey
     private let order: RowOrder?
-    private let walk: RegionWalk
+    private let walk: RegionTraversal
     private let deciding: Set<ObjectKey>
     private(set) var compared = 0
 
-    init(table: TableKey, order: RowOrder?, walk: RegionWalk, deciding: Set<ObjectKey>) {
+    init(table: TableKey, order: RowOrder?, walk: RegionTraversal, deciding: Set<ObjectKey>) {
         self.table = table
         self.order = order
         self.walk = walk

@@ -36,7 +36,7 @@ package struct QueryRegion: Sendable {
 
     /// The objects of a diff that may have entered, left or moved in the result. They may no longer exist, or may not
     /// have existed before.
-    package func deciding(in walk: RegionWalk) throws(EngineError) -> Set<ObjectKey> {
+    package func deciding(in walk: RegionTraversal) throws(EngineError) -> Set<ObjectKey> {
         var found = try walk.modified(region)
         if let changes = walk.changes[region.table] {
             found.formUnion(changes.inserted)

@@ -98,13 +98,13 @@ package final class Region: Sendable {
     }
 
     /// The columns of an observed object that have changed or lead to a change.
-    package func columns(of key: ObjectKey, in walk: RegionWalk) throws(EngineError) -> ColumnSet {
+    package func columns(of key: ObjectKey, in walk: RegionTraversal) throws(EngineError) -> ColumnSet {
         try walk.columns(of: key, self)
     }
 }
 
 /// The changes between two versions, evaluated for regions. Used by one thread at a time, for one delivery.
-package final class RegionWalk {
+package final class RegionTraversal {
     package let older: Session
     package let newer: Session
     package let changes: [TableKey: TableChanges]
@@ -307,7 +307,7 @@ package final class RegionWalk {
     }
 }
 
-extension RegionWalk {
+extension RegionTraversal {
     /// True if the object's backlinks of that step count as changed in the region.
     package func isReached(_ key: ObjectKey, by step: Region.Step, _ region: Region) throws(EngineError) -> Bool {
         guard case .backlinks = step, region.steps.contains(where: { $0.step == step }) else { return false }

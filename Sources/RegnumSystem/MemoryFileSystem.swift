@@ -70,7 +70,18 @@ package final class MemoryFileSystem: FileSystem {
     }
 
     package func rename(_ source: String, to target: String) throws(SystemError) {
+        try rename(source, to: target, replaces: true)
+    }
+
+    package func renameIfAbsent(_ source: String, to target: String) throws(SystemError) {
+        try rename(source, to: target, replaces: false)
+    }
+
+    private func rename(_ source: String, to target: String, replaces: Bool) throws(SystemError) {
         let replaced = try state.withLock { state throws(SystemError) -> MemoryFileStorage? in
+            if !replaces, state.files[target] != nil || Self.isDirectory(target, state) {
+                throw SystemError(.exists, "rename", target)
+            }
             guard let storage = state.files[source] else { throw SystemError(.notFound, "rename", source) }
             if source == target { return nil }
             if Self.isDirectory(target, state) { throw SystemError(.isDirectory, "rename", source) }
@@ -80,11 +91,6 @@ package final class MemoryFileSystem: FileSystem {
             return replaced
         }
         withExtendedLifetime(replaced) {}
-    }
-
-    package func renameIfAbsent(_ source: String, to target: String) throws(SystemError) {
-        if try status(target) != nil { throw SystemError(.exists, "rename", target) }
-        try rename(source, to: target)
     }
 
     package func makeDirectories(_ path: String) throws(SystemError) {

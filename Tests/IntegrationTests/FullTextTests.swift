@@ -86,6 +86,14 @@ enum FullTextModels {
 
     // The index is asked after a list that is being changed was written back. That moves rows: a condition that was
     // asked behind the index saw the list of before.
+    @Test("parentheses beyond the depth limit group nothing, and those that close them close nothing else")
+    func deepParentheses() throws {
+        let realm = try FullTextModels.realm()
+        let (open, close) = (String(repeating: "(", count: 99), String(repeating: ")", count: 99))
+        let search = "storm \(open)NOT ((storm) calm)\(close)"
+        #expect(realm.objects(Article.self).filter("body TEXT %@", search).map(\.id).sorted() == [0, 3])
+    }
+
     @Test("conditions beside a search see what the running write has just added to a list")
     func openList() throws {
         let realm = try FullTextModels.realm()

@@ -134,7 +134,7 @@ struct LateDamageTests {
             let token = results.observe { (change: RealmCollectionChange<Results<BadInputRow>>) in
                 if case .update(let now, _, _, _) = change { told.texts.append(Array(now.map { $0.text })) }
             }
-            realm.deliverByTurns(LookLimits())
+            realm.deliverByTurns(DiffLimits())
             return (realm, token)
         }
     }

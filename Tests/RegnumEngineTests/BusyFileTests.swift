@@ -137,10 +137,10 @@ import Testing
         let lock = path + ".lock"
         let page = String(repeating: "\0", count: 4096)
         let texts = [
-            "# yarn lockfile v1\n", "R", String(repeating: "x", count: SharedFile.byteCount),
+            "# yarn lockfile v1\n", "R", String(repeating: "x", count: LockFile.byteCount),
             // Zeros at the beginning are not enough, nor is a file of zeros that is longer than a lock file.
-            page + String(repeating: "x", count: SharedFile.byteCount - page.utf8.count),
-            String(repeating: "\0", count: SharedFile.byteCount + 1),
+            page + String(repeating: "x", count: LockFile.byteCount - page.utf8.count),
+            String(repeating: "\0", count: LockFile.byteCount + 1),
         ]
         for text in texts {
             try Data(text.utf8).write(to: URL(fileURLWithPath: lock))
@@ -161,7 +161,7 @@ import Testing
 
     @Test(
         "an empty file, zeros, and the lock file of another database are taken",
-        arguments: [0, 100, SharedFile.byteCount])
+        arguments: [0, 100, LockFile.byteCount])
     func taken(count: Int) throws {
         try Data(count: count).write(to: URL(fileURLWithPath: path + ".lock"))
         do { try insert(try open().makeSession()) }

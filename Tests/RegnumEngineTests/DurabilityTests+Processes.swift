@@ -93,7 +93,7 @@ extension DurabilityTests {
         let first = try makeFile(files)
         let other = try open(files)
         let shared = try #require(other.shared)
-        #expect(shared.showFailed(SharedFile.Failed(last: CommitSlot.versionLimit, end: 1 << 40)))
+        #expect(shared.showFailed(LockFile.Failed(last: CommitSlot.versionLimit, end: 1 << 40)))
         for id in 0..<3 { try insert(first, id, .full) }
         #expect(first.version < 20)
         #expect(try files.open(Self.path, .readOnly).byteCount() < 4 << 20)

@@ -116,9 +116,9 @@ private final class People {
     }
 
     /// What led from the version told to the one shown, which is the newest; nil where it is the same.
-    func walk() throws -> RegionWalk? {
+    func walk() throws -> RegionTraversal? {
         guard try shown.refresh() else { return nil }
-        return RegionWalk(older: told, newer: shown, changes: try shown.changes(since: told))
+        return RegionTraversal(older: told, newer: shown, changes: try shown.changes(since: told))
     }
 
     func query(_ kind: QueryKind) -> ObjectQuery {

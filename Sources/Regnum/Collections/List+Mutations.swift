@@ -96,7 +96,7 @@ extension List {
         return count
     }
 
-    private func remove(_ range: Range<Int>, _ place: ManagedPlace?) {
+    private func remove(_ range: Range<Int>, _ place: PropertyLocation?) {
         guard let place else {
             items.removeSubrange(range)
             return

@@ -16,7 +16,7 @@ internal import RegnumEngine
 /// When the owning object is added to a Realm, the same instance becomes managed and can be changed only in a write
 /// transaction. A loop iterates over the elements as they were when it began.
 public final class List<Element: RealmCollectionValue>: _StoredCollection<Element> {
-    override class var words: CollectionWords { .list }
+    override class var words: CollectionNames { .list }
 }
 
 // MARK: Elements

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The base class of `List`, `MutableSet` and `Map`, with the location of a managed collection. While the owner's row is
-// cached, reads of values of common types, and changes to them, do no reference counting. `ManagedPlace` finds the row
+// cached, reads of values of common types, and changes to them, do no reference counting. `PropertyLocation` finds the row
 // by the owner's key.
 
 internal import RegnumEngine
@@ -8,7 +8,7 @@ internal import RegnumEngine
 /// The base class of `List`, `MutableSet` and `Map`; only these are instantiated.
 public class _ManagedCollection {
     /// The location of the elements in the file; nil while unmanaged.
-    @exclusivity(unchecked) final private(set) var place: ManagedPlace?
+    @exclusivity(unchecked) final private(set) var place: PropertyLocation?
     /// True if `place` is set. Stored, because getters compiled into the user's code read it.
     @exclusivity(unchecked) @usableFromInline final private(set) var isManaged = false
     /// The owner's row as last found. Unretained, so that reading it counts no references.
@@ -17,7 +17,7 @@ public class _ManagedCollection {
     init() {}
 
     /// Makes the collection a view of the elements at `place`.
-    final func becomeManaged(_ place: ManagedPlace) {
+    final func becomeManaged(_ place: PropertyLocation) {
         self.place = place
         isManaged = true
         lastRow = OwnerRow()

@@ -35,7 +35,7 @@ extension Map {
         set(place.engineValue(value, .dictionary), key._mapKey, place)
     }
 
-    private func set(_ value: RegnumEngine.Value, _ key: String, _ place: ManagedPlace) {
+    private func set(_ value: RegnumEngine.Value, _ key: String, _ place: PropertyLocation) {
         place.setEntry(key, value)
     }
 

@@ -105,7 +105,7 @@ public final class Map<Key: _MapKey, Value: RealmCollectionValue>: _ManagedColle
 extension Map {
     /// Returns the location of a managed map after checking access to it; nil for an unmanaged map.
     @inline(__always)
-    func checkedPlace() -> ManagedPlace? {
+    func checkedPlace() -> PropertyLocation? {
         guard let place else { return nil }
         note(place.check(.dictionary))
         return place
@@ -113,7 +113,7 @@ extension Map {
 
     /// As `checkedPlace`, and requires a write transaction.
     @inline(__always)
-    func writablePlace() -> ManagedPlace? {
+    func writablePlace() -> PropertyLocation? {
         guard let place else { return nil }
         note(place.checkWritable(.dictionary))
         return place
@@ -260,7 +260,7 @@ protocol AnyMap: AnyOwnedCollection {
 }
 
 extension Map: AnyMap, TracedField {
-    static var words: CollectionWords { .dictionary }
+    static var words: CollectionNames { .dictionary }
     static var elementName: String { Regnum.elementName(Value.self) }
     static var targetClass: ObjectBase.Type? { Value._shape.target }
     static var elementType: PropertyType { Value._shape.type }
@@ -353,7 +353,7 @@ extension Map: _OwnedCollection {
     public static var _shape: _PropertyShape { shape(of: Value.self, .dictionary) }
 
     public func _becomeManaged(_ object: ObjectBase, _ column: Int) {
-        becomeManaged(ManagedPlace(object, column: column))
+        becomeManaged(PropertyLocation(object, column: column))
     }
     public func _trace(_ recorder: _KeyPathRecorder) { trace(recorder, as: nil) }
     public func _replaceElements(with value: Any) -> Bool { replaceElements(with: value) }

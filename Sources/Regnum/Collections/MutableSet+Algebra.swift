@@ -46,14 +46,14 @@ extension MutableSet {
         insert(otherPlace(other, place).values(), place)
     }
 
-    private func placeToCombine(_ operation: String) -> ManagedPlace? {
+    private func placeToCombine(_ operation: String) -> PropertyLocation? {
         guard let place = checkedPlace() else { return nil }
         place.core.requireWrite(
             "Can only perform \(operation) in a Realm in a write transaction - call beginWrite() first.")
         return place
     }
 
-    private func otherPlace(_ other: MutableSet, _ place: ManagedPlace) -> ManagedPlace {
+    private func otherPlace(_ other: MutableSet, _ place: PropertyLocation) -> PropertyLocation {
         guard let otherPlace = other.checkedPlace() else {
             misuse("Right hand side value must be a managed Set.")
         }
@@ -69,7 +69,7 @@ extension MutableSet {
     }
 }
 
-extension ManagedPlace {
+extension PropertyLocation {
     /// Returns whether the set contains a value.
     fileprivate func contains(_ value: Value) -> Bool {
         engine { () throws(EngineError) in

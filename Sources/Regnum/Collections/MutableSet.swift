@@ -19,7 +19,7 @@ internal import RegnumEngine
 /// UTF-8 bytes, nil first), objects by the order in which they were added to the Realm. An unmanaged set has no defined
 /// order.
 public final class MutableSet<Element: RealmCollectionValue>: _StoredCollection<Element> {
-    override class var words: CollectionWords { .set }
+    override class var words: CollectionNames { .set }
     /// The elements of an unmanaged set, for lookup.
     private var members = SetMembers<Element>()
 }
@@ -152,7 +152,7 @@ extension MutableSet {
         insert(objects.map { place.engineValue($0, Self.words) }, place)
     }
 
-    func insert(_ values: [Value], _ place: ManagedPlace) {
+    func insert(_ values: [Value], _ place: PropertyLocation) {
         engine { () throws(EngineError) in
             for value in values { try place.binding.table.setInsert(value, place.column, of: place.key) }
         }
@@ -173,7 +173,7 @@ extension MutableSet {
         members.remove(items.remove(at: index))
     }
 
-    func remove(_ values: [Value], _ place: ManagedPlace) {
+    func remove(_ values: [Value], _ place: PropertyLocation) {
         engine { () throws(EngineError) in
             for value in values { try place.binding.table.setRemove(value, place.column, of: place.key) }
         }

@@ -24,11 +24,11 @@ public class _StoredCollection<Element: RealmCollectionValue>: _ManagedCollectio
     }
 
     /// The names of the collection's kind in messages.
-    class var words: CollectionWords { .list }
+    class var words: CollectionNames { .list }
 }
 
 /// The names of a kind of collection in messages.
-struct CollectionWords: Sendable {
+struct CollectionNames: Sendable {
     /// "List"
     let name: String
     /// "RLMArray"
@@ -38,25 +38,25 @@ struct CollectionWords: Sendable {
     /// "arrays"
     let plural: String
 
-    static let list = CollectionWords(name: "List", objectiveName: "RLMArray", kind: "array", plural: "arrays")
-    static let set = CollectionWords(name: "Set", objectiveName: "RLMSet", kind: "set", plural: "sets")
-    static let dictionary = CollectionWords(
+    static let list = CollectionNames(name: "List", objectiveName: "RLMArray", kind: "array", plural: "arrays")
+    static let set = CollectionNames(name: "Set", objectiveName: "RLMSet", kind: "set", plural: "sets")
+    static let dictionary = CollectionNames(
         name: "Dictionary", objectiveName: "RLMDictionary", kind: "dictionary", plural: "dictionaries")
 }
 
 // MARK: Location
 
-extension ManagedPlace {
+extension PropertyLocation {
     /// Returns the owner's row. Reports a programmer error if the collection cannot be read on this thread.
     @inline(__always) @discardableResult
-    func check(_ words: @autoclosure () -> CollectionWords) -> RowLocation {
+    func check(_ words: @autoclosure () -> CollectionNames) -> RowLocation {
         core.check()
         guard let location = locate(), path == nil || isThere(words()) else { refuse(words()) }
         return location
     }
 
     @inline(never)
-    private func refuse(_ words: CollectionWords) -> Never {
+    private func refuse(_ words: CollectionNames) -> Never {
         misuse(
             "\(words.name) is no longer valid. Either the parent object was deleted or the containing Realm "
                 + "has been invalidated or closed.")
@@ -64,7 +64,7 @@ extension ManagedPlace {
 
     /// Returns the owner's row. Reports a programmer error if the collection cannot be changed now.
     @inline(__always) @discardableResult
-    func checkWritable(_ words: @autoclosure () -> CollectionWords) -> RowLocation {
+    func checkWritable(_ words: @autoclosure () -> CollectionNames) -> RowLocation {
         let location = check(words())
         if core.isWriting { return location }
         core.requireWrite(
@@ -117,11 +117,11 @@ extension ManagedPlace {
 
     /// Converts an element to an engine value; an unmanaged object is added to the Realm. An object of another class is
     /// a programmer error.
-    func engineValue<Element: _HasPersistedType>(_ element: Element, _ words: CollectionWords) -> Value {
+    func engineValue<Element: _HasPersistedType>(_ element: Element, _ words: CollectionNames) -> Value {
         if let plain = plainEngineValue(element) { return plain }
         let raw = Element._toRaw(element)
         if let mixed = raw.mixed {
-            if words.kind == CollectionWords.set.kind { mixed.requireSetElement() }
+            if words.kind == CollectionNames.set.kind { mixed.requireSetElement() }
             return core.mixedValue(mixed, depth: (path?.count ?? 0) + 1) { core.adopt($0, for: .property) }
         }
         guard let object = raw.object else { return raw.value }
@@ -137,7 +137,7 @@ extension ManagedPlace {
 
     /// Reports a programmer error for embedded objects that are already managed. Call it before the current elements
     /// are deleted.
-    func requireNoOwners<Element: _HasPersistedType>(_ elements: [Element], _ words: CollectionWords) {
+    func requireNoOwners<Element: _HasPersistedType>(_ elements: [Element], _ words: CollectionNames) {
         if !binding.table.ownsTargets(of: column) { return }
         for element in elements {
             if let object = Element._toRaw(element).object { core.requireNoOwner(object, .collection(words.name)) }
@@ -146,7 +146,7 @@ extension ManagedPlace {
 
     /// Returns the engine value to search for, or nil if the element is an object that is not in this Realm. An object
     /// of a class other than the element class is a programmer error, because its key may equal that of an element.
-    func soughtValue<Element: _HasPersistedType>(_ element: Element, _ words: CollectionWords) -> Value? {
+    func soughtValue<Element: _HasPersistedType>(_ element: Element, _ words: CollectionNames) -> Value? {
         let raw = Element._toRaw(element)
         if let mixed = raw.mixed { return core.soughtMixedValue(mixed) }
         guard let wanted = raw.object else { return raw.value }
@@ -165,7 +165,7 @@ extension ManagedPlace {
     }
 
     /// Returns whether both are the same property of the same object.
-    func isSame(as other: ManagedPlace) -> Bool {
+    func isSame(as other: PropertyLocation) -> Bool {
         binding === other.binding && key == other.key && column == other.column && path == other.path
     }
 
@@ -174,7 +174,7 @@ extension ManagedPlace {
 }
 
 /// Reports a programmer error for an object of a class other than the element class: a subclass has its own table.
-func requireClass<Element: _HasPersistedType>(of elements: some Sequence<Element>, _ words: CollectionWords) {
+func requireClass<Element: _HasPersistedType>(of elements: some Sequence<Element>, _ words: CollectionNames) {
     let shape = Element._shape
     guard let target = shape.target, !shape.isCustom, target != DynamicObject.self else { return }
     for element in elements {
@@ -185,11 +185,11 @@ func requireClass<Element: _HasPersistedType>(of elements: some Sequence<Element
 
 /// Reports a programmer error: an object of a class that the collection cannot hold.
 @inline(never)
-func refuseClass(of object: ObjectBase, _ wanted: String, _ words: CollectionWords) -> Never {
+func refuseClass(of object: ObjectBase, _ wanted: String, _ words: CollectionNames) -> Never {
     // A dynamic object represents its table.
     let isDynamic = object is DynamicObject && object.rowContext != nil
     let given = isDynamic ? object.classSchema.name : ClassNames.name(of: type(of: object))
-    if words.kind == CollectionWords.dictionary.kind {
+    if words.kind == CollectionNames.dictionary.kind {
         misuse("Value of type '\(given)' does not match RLMDictionary value type '\(wanted)'.")
     }
     misuse("Object of type '\(given)' does not match \(words.objectiveName) type '\(wanted)'.")
@@ -198,7 +198,7 @@ func refuseClass(of object: ObjectBase, _ wanted: String, _ words: CollectionWor
 extension _StoredCollection {
     /// Returns the location of a managed collection after checking access to it; nil for an unmanaged collection.
     @inline(__always)
-    final func checkedPlace() -> ManagedPlace? {
+    final func checkedPlace() -> PropertyLocation? {
         guard let place else { return nil }
         note(place.check(Self.words))
         return place
@@ -206,7 +206,7 @@ extension _StoredCollection {
 
     /// As `checkedPlace`, and requires a write transaction.
     @inline(__always)
-    final func writablePlace() -> ManagedPlace? {
+    final func writablePlace() -> PropertyLocation? {
         guard let place else { return nil }
         note(place.checkWritable(Self.words))
         return place
@@ -290,7 +290,7 @@ extension _StoredCollection {
         return RLMIterator(Self.elements(place.shallowValues(), place))
     }
 
-    private static func elements(_ values: [Value], _ place: ManagedPlace) -> [Element] {
+    private static func elements(_ values: [Value], _ place: PropertyLocation) -> [Element] {
         var elements: [Element] = []
         elements.reserveCapacity(values.count)
         for index in values.indices {
@@ -335,7 +335,7 @@ extension _StoredCollection {
 protocol AnyOwnedCollection: AnyObject {
     init()
     /// The names of the collection's kind in messages.
-    static var words: CollectionWords { get }
+    static var words: CollectionNames { get }
     /// The name of the element type in messages.
     static var elementName: String { get }
     /// The class of the elements; nil if they are values.
@@ -343,8 +343,8 @@ protocol AnyOwnedCollection: AnyObject {
     static var elementType: PropertyType { get }
     var isManaged: Bool { get }
     /// The location of the elements in the file; nil while unmanaged.
-    var place: ManagedPlace? { get }
-    func becomeManaged(_ place: ManagedPlace)
+    var place: PropertyLocation? { get }
+    func becomeManaged(_ place: PropertyLocation)
     func trace(_ recorder: _KeyPathRecorder, as name: String?)
     /// The unmanaged elements, for the engine; in a map, the values.
     var rawItems: [_RawValue] { get }
@@ -387,9 +387,9 @@ func elementName<Element: _HasPersistedType>(_ type: Element.Type) -> String {
 /// Returns the element that stands for a value that the type cannot represent: nil if elements are optional and the
 /// value could be stored; in a map, the default of a custom type that is stored as an embedded object, for a missing
 /// value.
-private func unformedElement<Element: _HasPersistedType>(_ value: Any, _ words: CollectionWords) -> Element? {
+private func unformedElement<Element: _HasPersistedType>(_ value: Any, _ words: CollectionNames) -> Element? {
     let shape = Element._shape
-    if shape.hasEmbeddedForm, words.kind == CollectionWords.dictionary.kind, unwrapped(value) == nil {
+    if shape.hasEmbeddedForm, words.kind == CollectionNames.dictionary.kind, unwrapped(value) == nil {
         return Element._fromRaw(_RawValue(.null))
     }
     guard shape.isPartial, shape.isOptional, accepts(value, as: Element.self) else { return nil }
@@ -398,7 +398,7 @@ private func unformedElement<Element: _HasPersistedType>(_ value: Any, _ words: 
 
 /// Converts a value of type Any to an element. A value that does not fit is a programmer error.
 func coercedElement<Element: _HasPersistedType>(
-    _ value: Any, _ type: Element.Type, _ words: CollectionWords
+    _ value: Any, _ type: Element.Type, _ words: CollectionNames
 ) -> Element {
     if let element = coerced(value, as: Element.self) ?? unformedElement(value, words) { return element }
     let name = elementName(Element.self)
@@ -417,7 +417,7 @@ extension _StoredCollection {
     final var rawKeys: [String] { [] }
 
     public final func _becomeManaged(_ object: ObjectBase, _ column: Int) {
-        becomeManaged(ManagedPlace(object, column: column))
+        becomeManaged(PropertyLocation(object, column: column))
     }
     public final func _trace(_ recorder: _KeyPathRecorder) { trace(recorder, as: nil) }
 

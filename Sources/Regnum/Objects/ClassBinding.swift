@@ -42,7 +42,7 @@ package struct ClassContext {
     /// read its objects.
     var asksForReadColumn = false
     /// Only for dynamic objects; owned by the `ClassBinding`.
-    var names: UnsafeMutablePointer<NamePlaces>?
+    var names: UnsafeMutablePointer<InlineNameTable>?
 
     init(
         stores: UnsafeMutablePointer<UInt64>, state: UnsafeMutablePointer<SessionState>,
@@ -139,8 +139,8 @@ package final class ClassBinding {
             context.pointee.primaryKeyOffset = schema.properties[place].offset
         }
         if !schema.plainForms.isEmpty {
-            let names = UnsafeMutablePointer<NamePlaces>.allocate(capacity: 1)
-            names.initialize(to: NamePlaces(schema, columns: columns))
+            let names = UnsafeMutablePointer<InlineNameTable>.allocate(capacity: 1)
+            names.initialize(to: InlineNameTable(schema, columns: columns))
             context.pointee.names = names
         }
     }

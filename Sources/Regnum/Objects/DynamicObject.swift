@@ -127,12 +127,12 @@ extension ObjectBase {
     }
 
     /// Returns the location of a collection of links that satisfies `isRight`.
-    final func dynamicPlace(_ name: String, _ isRight: (ClassProperty) -> Bool) -> ManagedPlace {
+    final func dynamicPlace(_ name: String, _ isRight: (ClassProperty) -> Bool) -> PropertyLocation {
         let number = linkCollection(name, isRight).number
         guard rowContext != nil, !isTraced else {
             misuse("Dynamic collections are of managed objects: add the object to a Realm first.")
         }
         requireValid()
-        return ManagedPlace(self, column: binding.columns[number])
+        return PropertyLocation(self, column: binding.columns[number])
     }
 }

@@ -231,7 +231,7 @@ extension ClassProperty {
         func open<V: _Persistable>(_ type: V.Type) -> Any? {
             var raw = _RawValue(value)
             if case .link = value { raw.binding = binding.core.dynamicTarget(of: binding, column) }
-            raw.place = ManagedPlace(object, column: column, path: [])
+            raw.place = PropertyLocation(object, column: column, path: [])
             return V._dynamic(V._fromRaw(raw))
         }
         guard let type else { refuseType(binding) }
@@ -326,7 +326,7 @@ extension ClassProperty {
     func dynamicCollection(of object: ObjectBase) -> any AnyOwnedCollection {
         guard let type = type as? any AnyOwnedCollection.Type else { refuseType(object.binding) }
         let collection = type.init()
-        collection.becomeManaged(ManagedPlace(object, column: object.binding.columns[offset]))
+        collection.becomeManaged(PropertyLocation(object, column: object.binding.columns[offset]))
         return collection
     }
 

@@ -88,7 +88,7 @@ extension ObjectBase {
         switch place {
         case .property: misuse("Can't set object of type '\(classSchema.name)' to property of type '\(wanted)'")
         case .collection(let kind):
-            let all: [CollectionWords] = [.list, .set, .dictionary]
+            let all: [CollectionNames] = [.list, .set, .dictionary]
             Regnum.refuseClass(of: self, wanted, all.first { $0.name == kind } ?? .list)
         }
     }
@@ -114,9 +114,9 @@ extension ClassProperty {
     var linkPlace: LinkPlace {
         switch shape.collectionKind {
         case .none: .property
-        case .list: .collection(CollectionWords.list.name)
-        case .set: .collection(CollectionWords.set.name)
-        case .dictionary: .collection(CollectionWords.dictionary.name)
+        case .list: .collection(CollectionNames.list.name)
+        case .set: .collection(CollectionNames.set.name)
+        case .dictionary: .collection(CollectionNames.dictionary.name)
         }
     }
 }

@@ -360,7 +360,7 @@ private struct Addition {
         if let collection = step.collection {
             let elements = OwnedElements(kind: property.shape.collectionKind, keys: step.keys, values: values)
             collection.dropItems()
-            collection.becomeManaged(ManagedPlace(object, column: step.column))
+            collection.becomeManaged(PropertyLocation(object, column: step.column))
             if frame.plan == nil {
                 core.replace(elements, binding, step.column, object.rowKey, update)
             } else {

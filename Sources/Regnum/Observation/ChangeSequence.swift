@@ -224,7 +224,7 @@ extension ProjectionObservable {
     }
 }
 
-extension RealmCare where Self == Realm {
+extension RealmAdditions where Self == Realm {
     /// A sequence of the notifications that observers of the Realm receive. A notification that has not been consumed
     /// when the next one arrives is skipped.
     @_disfavoredOverload

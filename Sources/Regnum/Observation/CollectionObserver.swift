@@ -30,7 +30,7 @@ public enum RealmMapChange<MapType: RealmKeyedCollection> {
 
 /// The objects of a change set as values of `ObjectKeyIdentifiable.id`, each list in the order of its positions. Empty
 /// for collections of values.
-package struct ChangedIdentities: Hashable, Sendable {
+package struct ChangedIDs: Hashable, Sendable {
     package var deleted: [UInt64] = []
     package var inserted: [UInt64] = []
     package var modified: [UInt64] = []
@@ -41,13 +41,13 @@ final class CollectionObserver<C: RealmCollection>: ChangeObserver {
     private var watched: _Watched
     /// Nil for collections of values.
     private let region: Region?
-    private let block: (RealmCollectionChange<C>, ChangedIdentities?) -> Void
+    private let block: (RealmCollectionChange<C>, ChangedIDs?) -> Void
     private let tellsIdentities: Bool
     private var elements: WatchedElements?
 
     init(
         _ collection: C, _ watched: _Watched, region: Region?, tellsIdentities: Bool = false,
-        _ block: @escaping (RealmCollectionChange<C>, ChangedIdentities?) -> Void
+        _ block: @escaping (RealmCollectionChange<C>, ChangedIDs?) -> Void
     ) {
         self.collection = collection
         self.watched = watched
@@ -75,7 +75,7 @@ final class CollectionObserver<C: RealmCollection>: ChangeObserver {
         return { [block, collection] in block(.initial(collection), nil) }
     }
 
-    func advance(_ walk: RegionWalk, isLocal: Bool) throws(EngineError) -> (() -> Void)? {
+    func advance(_ walk: RegionTraversal, isLocal: Bool) throws(EngineError) -> (() -> Void)? {
         let modified = try region.map { region throws(EngineError) in try walk.modified(region) } ?? []
         guard let changes = try elements?.advance(walk, modified: modified), !changes.isEmpty else { return nil }
         let identities = try identities(of: changes, in: walk.newer)
@@ -90,9 +90,9 @@ final class CollectionObserver<C: RealmCollection>: ChangeObserver {
     /// The ids of the changed objects. O(changes * log n).
     private func identities(
         of changes: CollectionChanges, in session: Session
-    ) throws(EngineError) -> ChangedIdentities? {
+    ) throws(EngineError) -> ChangedIDs? {
         guard tellsIdentities, let identified = watched.elements, let elements else { return nil }
-        var found = ChangedIdentities(deleted: changes.deletedKeys.map { identified.identity(of: $0) })
+        var found = ChangedIDs(deleted: changes.deletedKeys.map { identified.identity(of: $0) })
         for position in changes.insertions {
             guard let key = try elements.key(at: position, in: session) else { continue }
             found.inserted.append(identified.identity(of: key))
@@ -107,7 +107,7 @@ final class CollectionObserver<C: RealmCollection>: ChangeObserver {
 
 final class MapObserver<Key: _MapKey, Element: RealmCollectionValue>: ChangeObserver {
     private var map: Map<Key, Element>
-    private var place: ManagedPlace
+    private var place: PropertyLocation
     private let region: Region?
     private let block: (RealmMapChange<Map<Key, Element>>) -> Void
     private var entries: [DictionaryEntry] = []
@@ -115,7 +115,7 @@ final class MapObserver<Key: _MapKey, Element: RealmCollectionValue>: ChangeObse
     private var linksAnywhere = false
 
     init(
-        _ map: Map<Key, Element>, _ place: ManagedPlace, region: Region?,
+        _ map: Map<Key, Element>, _ place: PropertyLocation, region: Region?,
         _ block: @escaping (RealmMapChange<Map<Key, Element>>) -> Void
     ) {
         self.map = map
@@ -145,7 +145,7 @@ final class MapObserver<Key: _MapKey, Element: RealmCollectionValue>: ChangeObse
         return { [block, map] in block(.initial(map)) }
     }
 
-    func advance(_ walk: RegionWalk, isLocal: Bool) throws(EngineError) -> (() -> Void)? {
+    func advance(_ walk: RegionTraversal, isLocal: Bool) throws(EngineError) -> (() -> Void)? {
         let modified = try region.map { region throws(EngineError) in try walk.modified(region) } ?? []
         let anywhere = try linksAnywhere ? walk.modified(linkedBy: entries.lazy.map(\.value)) : [:]
         if modified.isEmpty, anywhere.isEmpty, !walk.touches(place) { return nil }

@@ -27,7 +27,7 @@ extension Realm {
 
     /// Delivers in turns, as the callback scheduler does, with `limits` from now on: diffs that exceed them are handed
     /// to another thread, and this call waits for the result. For tests. Confined to the Realm.
-    package func deliverByTurns(_ limits: LookLimits) {
+    package func deliverByTurns(_ limits: DiffLimits) {
         core.notifier?.limits = limits
         startTurn()
         if core.notifier?.waitForBackground() == true { core.notifier?.turn() }

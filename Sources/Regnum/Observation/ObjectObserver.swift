@@ -68,7 +68,7 @@ final class ObjectObserver<T: ObjectBase>: ChangeObserver {
         if let moved = object._moved(to: home, mayBeMissing: true) { object = moved }
     }
 
-    func advance(_ walk: RegionWalk, isLocal: Bool) throws(EngineError) -> (() -> Void)? {
+    func advance(_ walk: RegionTraversal, isLocal: Bool) throws(EngineError) -> (() -> Void)? {
         if isDeleted { return nil }
         if object.isInvalidated {
             isDeleted = true
@@ -92,7 +92,7 @@ final class ObjectObserver<T: ObjectBase>: ChangeObserver {
     }
 
     private func change(
-        of property: ClassProperty, _ column: Int, _ walk: RegionWalk, isLocal: Bool
+        of property: ClassProperty, _ column: Int, _ walk: RegionTraversal, isLocal: Bool
     ) throws(EngineError) -> PropertyChange {
         // Links that key paths follow are reported without values, however the change was reached.
         let isOwn =
@@ -124,7 +124,7 @@ extension ClassProperty {
         case .typedLink(let table, let key):
             let known = core.binding(forTable: table) ?? core.session.table(table).map { core.dynamicBinding($0) }
             guard let known, known.holds(key) else { return nil }
-            raw.place = ManagedPlace(object, column: column, path: [])
+            raw.place = PropertyLocation(object, column: column, path: [])
         case .list, .dictionary: return nil
         default: break
         }

@@ -14,7 +14,7 @@ protocol ChangeObserver: AnyObject {
     func begin() throws(EngineError) -> (() -> Void)?
     /// Returns the call that reports the changes of the new version, or nil. The caller makes it after all observers
     /// have been asked. `isLocal`: the change was made through this Realm.
-    func advance(_ walk: RegionWalk, isLocal: Bool) throws(EngineError) -> (() -> Void)?
+    func advance(_ walk: RegionTraversal, isLocal: Bool) throws(EngineError) -> (() -> Void)?
     /// The expensive parts of the observer's work, before and after `begin`: see `Watching`.
     var watching: Watching { get }
     /// Continues after `Realm.invalidate` with new accessors of the same Realm, because the old ones are invalid.

@@ -82,7 +82,7 @@ extension _Watched {
     }
 }
 
-extension ManagedPlace {
+extension PropertyLocation {
     /// The region that counts as a change of the values of a map; nil if they are not objects. Reports a programmer
     /// error if a key path does not resolve.
     func region(_ keyPaths: [String]?) -> Region? {

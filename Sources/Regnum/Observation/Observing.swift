@@ -23,11 +23,11 @@ extension RealmCore {
         notifier?.turn(isWhole: true)
     }
 
-    private func listen(at place: DeliveryPlace) {
+    private func listen(at place: CallbackScheduler) {
         guard notifier == nil, !isFrozen, !isReadOnly else { return }
         let made = RealmNotifier(core: self, place: place)
         notifier = made
-        CommitBoard.add(made, settings.database)
+        CommitNotifications.add(made, settings.database)
     }
 
     /// Reports a programmer error if the Realm is frozen or read-only, and so never changes.
@@ -95,7 +95,7 @@ final class RealmObserver: ChangeObserver {
 
     func tables(in session: Session) -> Set<TableKey>? { [] }
     func begin() -> (() -> Void)? { nil }
-    func advance(_ walk: RegionWalk, isLocal: Bool) -> (() -> Void)? { nil }
+    func advance(_ walk: RegionTraversal, isLocal: Bool) -> (() -> Void)? { nil }
     func revive(in home: _RealmHome) {}
 }
 
@@ -127,7 +127,7 @@ func observing<Confined: ThreadConfined>(
     guard let realm = confined.realm else { return NotificationToken() }
     realm.core.requireChanging()
     QueueConfinement.requireSerial(queue)
-    let wanted = ObservedElsewhere(confined, realm.core, tellsEnd: tellsEnd, followsWrite: true)
+    let wanted = ObservationRequest(confined, realm.core, tellsEnd: tellsEnd, followsWrite: true)
     checking(confined)
     let configuration = realm.core.settings.configuration
     let origin = realm.core.session.origin
@@ -149,13 +149,13 @@ func observing<Confined: ThreadConfined>(
 
 /// A value to be observed in another Realm of the same file, together with the version at which the observation was
 /// requested: changes since then are reported, no matter how far that Realm has advanced.
-struct ObservedElsewhere<Confined: ThreadConfined>: @unchecked Sendable {
+struct ObservationRequest<Confined: ThreadConfined>: @unchecked Sendable {
     // Sendable: the Realm is frozen.
     private let reference: ThreadSafeReference<Confined>
     /// In a write transaction, the version before it.
     private let version: RealmCore
     /// Set if the running write transaction had changed something: its result is the observer's baseline.
-    private let fate: WriteFate?
+    private let fate: WriteOutcome?
     private let tellsEnd: Bool
 
     /// `tellsEnd`: the observer is of an object. `followsWrite`: it begins after the running write transaction, not
@@ -222,7 +222,7 @@ extension RealmCollection {
     /// collections of values.
     package func observeIdentified(
         keyPaths: [String]?, on queue: DispatchQueue?,
-        _ block: @escaping (RealmCollectionChange<Self>, ChangedIdentities?) -> Void
+        _ block: @escaping (RealmCollectionChange<Self>, ChangedIDs?) -> Void
     ) -> NotificationToken {
         requireObservable()
         return observing(self, on: queue, checking: { $0.check(keyPaths: keyPaths) }) { collection in

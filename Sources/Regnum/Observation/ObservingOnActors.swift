@@ -19,7 +19,7 @@ private func observing<Confined: ThreadConfined, A: Actor>(
     if Task.isCancelled { return .ended() }
     guard let realm = confined.realm else { return .ended() }
     realm.core.requireChanging()
-    let wanted = ObservedElsewhere(confined, realm.core, tellsEnd: tellsEnd, followsWrite: false)
+    let wanted = ObservationRequest(confined, realm.core, tellsEnd: tellsEnd, followsWrite: false)
     checking(confined)
     requireCommitted(confined, realm.core)
     let token = NotificationToken()
@@ -40,7 +40,7 @@ private func requireCommitted<Confined: ThreadConfined>(_ confined: Confined, _ 
 }
 
 private func attach<Confined: ThreadConfined, A: Actor>(
-    _ token: NotificationToken, _ wanted: ObservedElsewhere<Confined>, _ configuration: Realm.Configuration,
+    _ token: NotificationToken, _ wanted: ObservationRequest<Confined>, _ configuration: Realm.Configuration,
     _ origin: SessionOrigin?, on actor: isolated A, _ begin: Beginning<Confined>
 ) {
     guard token.isActive else { return }

@@ -9,7 +9,7 @@
 // `baseline` is the version that was last delivered to observers. A delivery computes the changes between it and the
 // Realm's version, asks each observer for its change set, moves `baseline`, and only then calls users' blocks: a block
 // may write, refresh, or end any observation. Expensive diffs are computed by another thread first: the turn ends with
-// the Realm at its old version, and the next turn comes when the diff is ready (see BackgroundLook). No diff is
+// the Realm at its old version, and the next turn comes when the diff is ready (see BackgroundDiff). No diff is
 // computed while a write transaction has uncommitted changes: when one begins, all diffs are computed before the first
 // block is called, and later changes wait for its end.
 
@@ -21,7 +21,7 @@ internal import Synchronization
 final class RealmNotifier: @unchecked Sendable {
     // Sendable: other threads only call `schedule`, which uses `place`, `isScheduled` and the weak core.
     private weak var core: RealmCore?
-    let place: DeliveryPlace
+    let place: CallbackScheduler
     private let isScheduled = Atomic(false)
     // Used only on the Realm's own thread, and read at every refresh: hence no exclusivity check.
     @exclusivity(unchecked) private var entries: [WeakEntry] = []
@@ -50,11 +50,11 @@ final class RealmNotifier: @unchecked Sendable {
     private var pending: [DueCall] = []
     private var isDelivering = false
     /// The diff that another thread computes or has computed for the next delivery.
-    private var background: BackgroundLook?
+    private var background: BackgroundDiff?
     /// The traversal by which a turn found that no background diff is needed; valid for its two versions only.
-    private var nearWalk: (walk: RegionWalk, older: UInt64, newer: UInt64)?
+    private var nearWalk: (walk: RegionTraversal, older: UInt64, newer: UInt64)?
     /// The largest diff that this thread computes itself.
-    var limits = LookLimits()
+    var limits = DiffLimits()
     /// The number of turns so far, for tests.
     private(set) var turns = 0
     /// The number of calls to observers of the Realm that are on the stack.
@@ -66,7 +66,7 @@ final class RealmNotifier: @unchecked Sendable {
 
     private let database: Database
 
-    init(core: RealmCore, place: DeliveryPlace) {
+    init(core: RealmCore, place: CallbackScheduler) {
         self.core = core
         self.place = place
         database = core.settings.database
@@ -76,7 +76,7 @@ final class RealmNotifier: @unchecked Sendable {
         // In a forked child the watch belongs to the parent, and a thread of the parent may have held the lock.
         if database.isForked { return }
         dropBackground()
-        CommitBoard.remove(database)
+        CommitNotifications.remove(database)
     }
 
     // MARK: Observers
@@ -316,7 +316,7 @@ final class RealmNotifier: @unchecked Sendable {
             guard let back, (try? core.session.move(to: back)) != nil else { return true }
         }
         work.lookedElsewhere += 1
-        background = BackgroundLook(preparation) { [weak self] in self?.schedule() }
+        background = BackgroundDiff(preparation) { [weak self] in self?.schedule() }
         return nil
     }
 
@@ -356,7 +356,7 @@ final class RealmNotifier: @unchecked Sendable {
         let near = try core.session.changes(
             since: baseline, in: { watched.contains($0) }, atMost: limits.changes)
         guard let near else { return true }
-        let walk = RegionWalk(older: baseline, newer: core.session, changes: near)
+        let walk = RegionTraversal(older: baseline, newer: core.session, changes: near)
         nearWalk = (walk, baseline.version, core.session.version)
         if near.isEmpty { return false }
         for place in watched.places(of: walk.changes.keys) {
@@ -518,14 +518,14 @@ final class RealmNotifier: @unchecked Sendable {
 
     /// Asks only the observers whose tables have changed. Computes no diff if there are none.
     private func advance(
-        _ baseline: Session, _ core: RealmCore, _ silent: Set<ObjectIdentifier>, _ made: RegionWalk?
+        _ baseline: Session, _ core: RealmCore, _ silent: Set<ObjectIdentifier>, _ made: RegionTraversal?
     ) throws(EngineError) -> [DueCall] {
         var calls: [DueCall] = []
         // An observer with a baseline of its own is asked whatever has changed.
         let asksAll = hasLatecomer
         hasLatecomer = false
         lateStart = nil
-        var lateWalk: RegionWalk?
+        var lateWalk: RegionTraversal?
         let walk = if let made { made } else { try walk(from: baseline, core) }
         let changes = walk.changes
         work.comparedTables += changes.count
@@ -551,7 +551,7 @@ final class RealmNotifier: @unchecked Sendable {
         return calls
     }
 
-    private func walk(from baseline: Session, _ core: RealmCore) throws(EngineError) -> RegionWalk {
+    private func walk(from baseline: Session, _ core: RealmCore) throws(EngineError) -> RegionTraversal {
         defer { nearWalk = nil }
         if let nearWalk, nearWalk.older == baseline.version, nearWalk.newer == core.session.version {
             return nearWalk.walk
@@ -559,7 +559,7 @@ final class RealmNotifier: @unchecked Sendable {
         let watched = watchedTables(core.session)
         // Empty if the versions are equal and only an observer with an older baseline has to be asked.
         let changes = try core.session.changes(since: baseline) { watched.contains($0) }
-        return RegionWalk(older: baseline, newer: core.session, changes: changes)
+        return RegionTraversal(older: baseline, newer: core.session, changes: changes)
     }
 
     /// Called when an observer has changed the set of tables it watches.
@@ -581,12 +581,12 @@ final class RealmNotifier: @unchecked Sendable {
     /// The traversal for the first delivery to an observer with a baseline of its own; nil for all others. `last` is
     /// the most recent such traversal, which all observers with the same baseline share.
     private func walkOf(
-        _ entry: ObservationEntry, _ core: RealmCore, _ last: inout RegionWalk?
-    ) throws(EngineError) -> RegionWalk? {
+        _ entry: ObservationEntry, _ core: RealmCore, _ last: inout RegionTraversal?
+    ) throws(EngineError) -> RegionTraversal? {
         guard let start = entry.start else { return nil }
         entry.start = nil
         if let last, last.older === start { return last }
-        last = RegionWalk(older: start, newer: core.session, changes: try core.session.changes(since: start))
+        last = RegionTraversal(older: start, newer: core.session, changes: try core.session.changes(since: start))
         return last
     }
 }

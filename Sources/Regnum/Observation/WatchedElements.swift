@@ -11,7 +11,7 @@ public struct _Watched {
     enum Kind {
         case results(ResultsState)
         /// A list or a set, by its location.
-        case elements(ManagedPlace, CollectionKind)
+        case elements(PropertyLocation, CollectionKind)
         case unmanaged
     }
     let kind: Kind
@@ -48,7 +48,7 @@ public struct _Watched {
     }
 }
 
-extension ManagedPlace {
+extension PropertyLocation {
     /// True if the collection may contain links to objects of any class.
     var mayLinkAnywhere: Bool { binding.table.definition.columns[column].type == .mixed }
 }
@@ -60,7 +60,7 @@ enum WatchedElements {
     case keys(ResultsState, [ObjectKey])
     /// Results whose elements are values.
     case ordered(ResultsState, WatchedValues)
-    case values(ManagedPlace, CollectionKind, WatchedValues)
+    case values(PropertyLocation, CollectionKind, WatchedValues)
 
     init(_ watched: _Watched) throws(EngineError) {
         switch watched.kind {
@@ -84,7 +84,7 @@ enum WatchedElements {
     /// The query that finds the elements; nil if there is none.
     var query: ObservedQuery? { if case .query(let query) = self { query } else { nil } }
 
-    private static func values(_ place: ManagedPlace) -> WatchedValues {
+    private static func values(_ place: PropertyLocation) -> WatchedValues {
         WatchedValues(place.locate() == nil ? [] : place.values())
     }
 
@@ -99,7 +99,7 @@ enum WatchedElements {
     }
 
     /// Returns the change set and moves to the newer version. `modified`: the objects that count as changed.
-    mutating func advance(_ walk: RegionWalk, modified: Set<ObjectKey>) throws(EngineError) -> CollectionChanges {
+    mutating func advance(_ walk: RegionTraversal, modified: Set<ObjectKey>) throws(EngineError) -> CollectionChanges {
         switch self {
         case .query(let query):
             return try query.advance(walk, modified: modified)
@@ -163,7 +163,7 @@ struct WatchedValues {
     }
 
     /// Of the links to objects of any class, those whose objects count as changed.
-    func modified(in walk: RegionWalk) throws(EngineError) -> [TableKey: Set<ObjectKey>] {
+    func modified(in walk: RegionTraversal) throws(EngineError) -> [TableKey: Set<ObjectKey>] {
         try linksAnywhere ? walk.modified(linkedBy: values.lazy.map(\.value)) : [:]
     }
 }
@@ -211,9 +211,9 @@ extension _Watched {
     }
 }
 
-extension RegionWalk {
+extension RegionTraversal {
     /// False if the collection at the location is unchanged.
-    func touches(_ place: ManagedPlace) -> Bool { touches(place.binding.tableKey, place.key, place.column) }
+    func touches(_ place: PropertyLocation) -> Bool { touches(place.binding.tableKey, place.key, place.column) }
 
     private func touches(_ table: TableKey, _ key: ObjectKey, _ column: Int) -> Bool {
         guard let changes = changes[table] else { return false }
@@ -232,7 +232,7 @@ extension RegionWalk {
     }
 }
 
-extension ManagedPlace {
+extension PropertyLocation {
     /// The class that the links of the column point to; nil if it holds values.
     var elementBinding: ClassBinding? {
         binding.target(of: column)

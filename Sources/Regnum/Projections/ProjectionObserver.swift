@@ -68,7 +68,7 @@ final class ProjectionObserver<P: ProjectionObservable>: ChangeObserver {
         if let moved = projection._moved(to: home, mayBeMissing: true) { projection = moved }
     }
 
-    func advance(_ walk: RegionWalk, isLocal: Bool) throws(EngineError) -> (() -> Void)? {
+    func advance(_ walk: RegionTraversal, isLocal: Bool) throws(EngineError) -> (() -> Void)? {
         let root = projection.rootObject
         if isDeleted { return nil }
         if root.isInvalidated {
@@ -89,7 +89,7 @@ final class ProjectionObserver<P: ProjectionObservable>: ChangeObserver {
     /// Returns the previous value of the projected property if the root's own property has changed: it is read from an
     /// unmanaged root with the previous value.
     private func oldValue(
-        _ property: Property, _ root: ObjectBase, _ walk: RegionWalk
+        _ property: Property, _ root: ObjectBase, _ walk: RegionTraversal
     ) throws(EngineError) -> Any? {
         let table = root.binding.tableKey
         guard property.column >= 0, !property.first.shape.isCollection,

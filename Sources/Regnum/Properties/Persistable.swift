@@ -65,7 +65,7 @@ public struct _RawValue {
     /// For a mixed value being stored: the value, if it holds objects or collections.
     var mixed: AnyRealmValue?
     /// For a link or collection of a mixed value being read: its location.
-    var place: ManagedPlace?
+    var place: PropertyLocation?
 
     package init(_ value: Value) { self.value = value }
 }

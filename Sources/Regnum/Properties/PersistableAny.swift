@@ -19,7 +19,7 @@ extension AnyRealmValue: _Persistable, RealmCollectionValue, RealmPropertyType {
         if column.assumingMemoryBound(to: ColumnView.self).pointee.isNull(row) { return .none }
         let number =
             (column - UnsafeRawPointer(object.rowColumns.unsafelyUnwrapped)) / MemoryLayout<ColumnView>.stride
-        return ManagedPlace(object, column: number, path: []).mixedProperty
+        return PropertyLocation(object, column: number, path: []).mixedProperty
     }
 
     public static func _store(
@@ -259,7 +259,7 @@ extension RealmCore {
 
 }
 
-extension ManagedPlace {
+extension PropertyLocation {
     /// Returns the object that a link of a mixed value points to: typed if the Realm knows its class, otherwise
     /// dynamic. Objects read from a dynamic object are dynamic, as with its other links.
     fileprivate func object(_ table: TableKey, _ key: ObjectKey) -> Object? {

@@ -145,7 +145,7 @@ func unknownRawValue(_ raw: String, _ type: String, _ column: UnsafeRawPointer, 
 }
 
 /// Reports a programmer error: a value, or an element of a collection, that its type cannot represent.
-func unknownRawValue(_ raw: String, _ type: String, _ place: ManagedPlace?) -> Never {
+func unknownRawValue(_ raw: String, _ type: String, _ place: PropertyLocation?) -> Never {
     unknownRawValue(raw, type, in: place.map { $0.binding.label($0.column, of: $0.key) } ?? "The file")
 }
 

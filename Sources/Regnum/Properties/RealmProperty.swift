@@ -23,7 +23,7 @@ extension ObjectId: RealmOptionalType {}
 /// A box that holds the value of a stored `let` property of a model class.
 public final class RealmProperty<Value: RealmPropertyType> {
     private var unmanaged: Value
-    private var owner: ManagedPlace?
+    private var owner: PropertyLocation?
     private var traced: (recorder: _KeyPathRecorder, name: String, depth: Int)?
 
     /// Creates a box that holds nil.
@@ -51,12 +51,12 @@ public final class RealmProperty<Value: RealmPropertyType> {
     }
 
     /// Returns the value stored in the file.
-    private func stored(_ owner: ManagedPlace) -> RegnumEngine.Value {
+    private func stored(_ owner: PropertyLocation) -> RegnumEngine.Value {
         let location = owner.requireLocation()
         return engine { () throws(EngineError) in try owner.binding.table.value(owner.column, at: location) }
     }
 
-    private func store(_ raw: _RawValue, _ owner: ManagedPlace) {
+    private func store(_ raw: _RawValue, _ owner: PropertyLocation) {
         _ = owner.requireLocation()
         owner.core.requireWrite("Cannot modify managed RealmProperty outside of a write transaction.")
         if owner.binding.table.definition.primaryKey == owner.column {
@@ -84,7 +84,7 @@ protocol AnyRealmProperty: AnyObject {
     static var shape: _PropertyShape { get }
     /// The type of the value.
     static var valueType: any _HasPersistedType.Type { get }
-    func becomeManaged(_ place: ManagedPlace)
+    func becomeManaged(_ place: PropertyLocation)
     /// Records reads of the value under `name`.
     func trace(_ recorder: _KeyPathRecorder, as name: String)
     var rawValue: _RawValue { get }
@@ -98,7 +98,7 @@ protocol AnyRealmProperty: AnyObject {
 extension RealmProperty: AnyRealmProperty, TracedField {
     static var shape: _PropertyShape { Value._shape }
     static var valueType: any _HasPersistedType.Type { Value.self }
-    func becomeManaged(_ place: ManagedPlace) {
+    func becomeManaged(_ place: PropertyLocation) {
         owner = place
         if Value._shape.type == .any { owner?.path = [] }
     }
@@ -128,7 +128,7 @@ extension RealmProperty: AnyRealmProperty, TracedField {
 
 /// A property of a managed object, identified by row and column instead of by an accessor, so that collections and
 /// boxes outlive the accessor they were read from.
-struct ManagedPlace {
+struct PropertyLocation {
     let core: RealmCore
     // The core owns it.
     unowned(unsafe) let binding: ClassBinding
@@ -159,9 +159,9 @@ struct ManagedPlace {
 
     /// Returns the same location in another Realm of the file; nil if the object does not exist there, unless
     /// `mayBeMissing` is true.
-    func moved(to core: RealmCore, mayBeMissing: Bool) -> ManagedPlace? {
+    func moved(to core: RealmCore, mayBeMissing: Bool) -> PropertyLocation? {
         guard let target = core.counterpart(of: binding) else { return nil }
-        var place = ManagedPlace(core: core, binding: target, key: key, column: column)
+        var place = PropertyLocation(core: core, binding: target, key: key, column: column)
         place.path = path
         return mayBeMissing || place.locate() != nil ? place : nil
     }

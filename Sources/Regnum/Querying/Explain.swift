@@ -91,7 +91,7 @@ extension ResultsState {
         guard count >= 1000 else { return }
         let settings = realm.settings
         for (column, selectivity) in query.adviceColumns {
-            var note = settings.scans[binding.tableKey]?[column] ?? ScanNote()
+            var note = settings.scans[binding.tableKey]?[column] ?? ScanRecord()
             note.queries += 1
             note.rows += count
             note.spared += Int(Double(count) * (1 - selectivity))
@@ -101,7 +101,7 @@ extension ResultsState {
 }
 
 /// Statistics of queries that examined all objects because an index was missing.
-struct ScanNote {
+struct ScanRecord {
     var queries = 0
     var rows = 0
     /// The estimated number of rows that an index would have skipped.

@@ -33,7 +33,7 @@ extension ObjectBase {
 
     /// Returns the plain property of a dynamic object if its name can be found without comparing text.
     @inline(__always)
-    private final func plainEntry(_ name: String) -> UnsafePointer<NamePlaces.Entry>? {
+    private final func plainEntry(_ name: String) -> UnsafePointer<InlineNameTable.Entry>? {
         guard let names = rowContext?.pointee.names else { return nil }
         return names.pointee.find(name)
     }
@@ -270,10 +270,10 @@ extension RealmCollection {
 
     private func applied(_ name: String, _ property: String) -> Any? {
         switch name {
-        case "@min": return ValueFigures.shown(figure(.min, property, "min"))
-        case "@max": return ValueFigures.shown(figure(.max, property, "max"))
-        case "@sum": return ValueFigures.shown(figure(.sum, property, "sum"))
-        case "@avg": return ValueFigures.shown(figure(.avg, property, "average"))
+        case "@min": return ValueAggregates.shown(figure(.min, property, "min"))
+        case "@max": return ValueAggregates.shown(figure(.max, property, "max"))
+        case "@sum": return ValueAggregates.shown(figure(.sum, property, "sum"))
+        case "@avg": return ValueAggregates.shown(figure(.avg, property, "average"))
         default:
             var values = value(forKey: property) as? [Any] ?? []
             if name.hasSuffix("OfArrays") {
@@ -294,10 +294,10 @@ extension RealmCollection {
             return state.figure(kind, of: property, operation)
         }
         if let list = self as? any AnyOwnedCollection {
-            return ValueFigures.figure(kind, of: property, operation, in: list)
+            return ValueAggregates.figure(kind, of: property, operation, in: list)
         }
         let elements: [Any] = compactMap { Element._toRaw($0).object }
-        return ValueFigures.figure(kind, of: property, operation, in: elements, Element._shape.target ?? Object.self)
+        return ValueAggregates.figure(kind, of: property, operation, in: elements, Element._shape.target ?? Object.self)
     }
 }
 

@@ -81,7 +81,7 @@ extension Map {
         _ kind: AggregateKind, of property: String, _ operation: String
     ) -> RegnumEngine.Value {
         if checkedPlace() != nil { return results.state.figure(kind, of: property, operation) }
-        return ValueFigures.figure(kind, of: property, operation, in: self)
+        return ValueAggregates.figure(kind, of: property, operation, in: self)
     }
 
     /// Returns the smallest value of the property, or nil if there is none.
@@ -126,10 +126,10 @@ extension Map {
 
 extension Map where Value.PersistedType: MinMaxType {
     /// Returns the smallest value, or nil if there is none. Nulls and NaN are ignored.
-    public func min() -> Value? { converted(ValueFigures.figure(.min, of: engineValues)) }
+    public func min() -> Value? { converted(ValueAggregates.figure(.min, of: engineValues)) }
 
     /// Returns the largest value, or nil if there is none. Nulls and NaN are ignored.
-    public func max() -> Value? { converted(ValueFigures.figure(.max, of: engineValues)) }
+    public func max() -> Value? { converted(ValueAggregates.figure(.max, of: engineValues)) }
 }
 
 extension Map where Value.PersistedType: AddableType {
@@ -139,13 +139,13 @@ extension Map where Value.PersistedType: AddableType {
         let shape = Value._shape
         return converted(
             isUnmanaged
-                ? ValueFigures.unmanagedSum(of: engineValues, shape)
-                : ValueFigures.figure(.sum, of: engineValues, isDecimal: shape.type == .any), to: Value.self)
+                ? ValueAggregates.unmanagedSum(of: engineValues, shape)
+                : ValueAggregates.figure(.sum, of: engineValues, isDecimal: shape.type == .any), to: Value.self)
     }
 
     /// Returns the average of the values, or nil if there is none.
     public func average<T: _HasPersistedType>() -> T? where T.PersistedType: AddableType {
-        converted(ValueFigures.figure(.avg, of: engineValues, isDecimal: Value._shape.type == .any))
+        converted(ValueAggregates.figure(.avg, of: engineValues, isDecimal: Value._shape.type == .any))
     }
 }
 
@@ -179,7 +179,7 @@ extension Map {
         if keyPath.hasPrefix("@") {
             if keyPath == "@count" || keyPath.hasPrefix("@count.") { return count }
             if Value._shape.target != nil { return results.value(forKeyPath: keyPath) }
-            return ValueFigures.value(of: engineValues, at: keyPath)
+            return ValueAggregates.value(of: engineValues, at: keyPath)
         }
         guard let dot = keyPath.firstIndex(of: ".") else { return value(forKey: keyPath) }
         let object = shownValue(String(keyPath[..<dot])).flatMap { objectBase($0) }

@@ -14,14 +14,14 @@ extension ResultsState {
             if property == "self" { return figure(kind, operation, owner, column) }
             misuse("\(kindName.prefix(1).uppercased())\(kindName.dropFirst()) can only be aggregated on \"self\".")
         }
-        guard let binding else { return ValueFigures.figure(kind, of: property, operation, in: [], elementType) }
+        guard let binding else { return ValueAggregates.figure(kind, of: property, operation, in: [], elementType) }
         guard let index = binding.schema.place(named: property) else {
             misuse("Invalid property name '\(property)' for class '\(binding.schema.name)'.")
         }
         let column = binding.columns[index]
         let definition = column < 0 ? nil : binding.table.definition.columns[column]
         let type = definition?.type ?? .link
-        guard definition?.collection == CollectionKind.none, ValueFigures.exists(kind, of: type) else {
+        guard definition?.collection == CollectionKind.none, ValueAggregates.exists(kind, of: type) else {
             misuse(
                 "Operation '\(operation)' not supported for \(type.shown) property "
                     + "'\(binding.schema.name).\(property)'")
@@ -36,7 +36,7 @@ extension ResultsState {
     /// Returns the aggregate of the values in a collection.
     private func figure(_ kind: AggregateKind, _ operation: String, _ owner: RowReference, _ column: Int) -> Value {
         let definition = owner.binding.table.definition.columns[column]
-        guard ValueFigures.exists(kind, of: definition.type) else {
+        guard ValueAggregates.exists(kind, of: definition.type) else {
             let kinds = [CollectionKind.list: "list", .set: "set", .dictionary: "dictionary"]
             let schema = owner.binding.schema
             let name = schema.properties.first { $0.columnName == definition.name }?.name ?? definition.name
@@ -45,7 +45,7 @@ extension ResultsState {
                     + "\(definition.isNullable ? "?" : "") \(kinds[definition.collection] ?? "") "
                     + "'\(schema.name).\(name)'")
         }
-        return ValueFigures.figure(kind, of: currentValues(), isDecimal: definition.type == .mixed)
+        return ValueAggregates.figure(kind, of: currentValues(), isDecimal: definition.type == .mixed)
     }
 }
 
@@ -119,9 +119,9 @@ extension RealmCollection {
     private func figure(_ kind: AggregateKind, of property: String, _ operation: String) -> Value {
         let handle = _handle
         if let state = handle.state { return state.figure(kind, of: property, operation) }
-        if let list = handle.owned { return ValueFigures.figure(kind, of: property, operation, in: list) }
+        if let list = handle.owned { return ValueAggregates.figure(kind, of: property, operation, in: list) }
         guard let target = Element._shape.target else { return kind == .sum ? .int(0) : .null }
-        return ValueFigures.figure(kind, of: property, operation, in: [], target)
+        return ValueAggregates.figure(kind, of: property, operation, in: [], target)
     }
 
     /// Returns the smallest value of the property, or nil if there is none.

@@ -55,7 +55,7 @@ extension ResultsState {
     func valueElements<Element: _HasPersistedType>(_ positions: Range<Int>, as type: Element.Type) -> [Element] {
         let (values, places) = placedValues()
         guard case .values(let owner, let column, let path, _) = source else { return [] }
-        let place = ManagedPlace(core: realm, binding: owner.binding, key: owner.key, column: column, path: path)
+        let place = PropertyLocation(core: realm, binding: owner.binding, key: owner.key, column: column, path: path)
         var names: [String]?
         var elements: [Element] = []
         elements.reserveCapacity(positions.count)
@@ -93,7 +93,7 @@ extension ResultsState {
         guard case .values(let owner, let column, let path, _) = source, case .typedLink = value else {
             return Element._fromRaw(_RawValue(value))
         }
-        return ManagedPlace(core: realm, binding: owner.binding, key: owner.key, column: column, path: path)
+        return PropertyLocation(core: realm, binding: owner.binding, key: owner.key, column: column, path: path)
             .element(value, as: type)
     }
 
@@ -105,7 +105,7 @@ extension ResultsState {
         let table = owner.binding.table
         let values =
             path.map {
-                ManagedPlace(core: realm, binding: owner.binding, key: owner.key, column: column, path: $0)
+                PropertyLocation(core: realm, binding: owner.binding, key: owner.key, column: column, path: $0)
                     .nestedElements
             }
             ?? engine { () throws(EngineError) in try table.listValues(column, of: owner.key) }
@@ -164,9 +164,9 @@ extension ResultsState {
     }
 }
 
-extension ManagedPlace {
+extension PropertyLocation {
     /// Returns the elements of a collection as the input of a query: objects of the class `target`, or values.
-    func results(_ target: ObjectBase.Type?, _ words: CollectionWords, elementName: String) -> ResultsState {
+    func results(_ target: ObjectBase.Type?, _ words: CollectionNames, elementName: String) -> ResultsState {
         if let target {
             return ResultsState(
                 realm: core, elementType: target, binding: fetchableTarget(target),

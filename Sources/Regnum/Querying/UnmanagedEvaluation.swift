@@ -177,7 +177,7 @@ extension _RawValue {
 
     private static func plain(_ value: AnyRealmValue, depth: Int) -> Value {
         if let scalar = value.scalar { return scalar }
-        if depth > MixedCodec.depthLimit {
+        if depth >= MixedCodec.depthLimit {
             misuse("Lists and dictionaries lie in one another at most \(MixedCodec.depthLimit) deep.")
         }
         switch value {

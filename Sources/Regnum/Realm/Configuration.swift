@@ -22,7 +22,7 @@ extension Realm {
         }
 
         /// Settings that RealmSwift does not have; see `MigrationSettings`.
-        package var extras = MigrationExtras()
+        package var extras = InternalMigrationSettings()
         private var url: URL?
         private var identifier: String?
 

@@ -27,11 +27,11 @@ public enum Durability: Sendable, Hashable {
 }
 
 /// Additions of Regnum to `Realm.Configuration`. A program's own members of the same names take precedence.
-public protocol ConfigurationCare {}
+public protocol ConfigurationAdditions {}
 
-extension Realm.Configuration: ConfigurationCare {}
+extension Realm.Configuration: ConfigurationAdditions {}
 
-extension ConfigurationCare where Self == Realm.Configuration {
+extension ConfigurationAdditions where Self == Realm.Configuration {
     /// The durability of this Realm's writes; `full` by default. Has no effect on in-memory Realms. Realms of one file
     /// may use different levels; on a given thread or queue, the Realm that was opened first decides.
     public var durability: Durability {

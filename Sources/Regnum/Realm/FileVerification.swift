@@ -18,7 +18,7 @@ public enum FileVerification: Sendable, Hashable {
     case onFirstUse
 }
 
-extension ConfigurationCare where Self == Realm.Configuration {
+extension ConfigurationAdditions where Self == Realm.Configuration {
     /// When the file is verified; `onFirstUse` by default. Has no effect on in-memory Realms. Realms of one file may
     /// use different settings; the file is verified once in a process. The verified part of an encrypted file is
     /// decrypted into memory.

@@ -27,7 +27,7 @@ public final class Migration {
     /// The classes as declared; while steps run, properties have the names of their columns.
     public private(set) var newSchema: Schema
 
-    let work: SchemaWork
+    let work: SchemaMigrator
     private(set) var old: RealmCore
     private let new: RealmCore
     let settings: RealmSettings
@@ -43,7 +43,7 @@ public final class Migration {
 
     /// Creates a migration. `before` shows the version before it; `settings` are those of the Realm, with the new
     /// classes. Tables are changed at the first use, because a list of steps may first migrate to other schemas.
-    init(_ work: SchemaWork, before: Session, settings: RealmSettings) {
+    init(_ work: SchemaMigrator, before: Session, settings: RealmSettings) {
         self.work = work
         self.settings = settings
         control = settings.configuration.extras.control

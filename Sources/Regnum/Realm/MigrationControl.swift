@@ -132,7 +132,7 @@ final class BuildingWatch {
 }
 
 /// Settings of a configuration that RealmSwift does not have.
-package struct MigrationExtras: Sendable {
+package struct InternalMigrationSettings: Sendable {
     var backsUp = false
     var control: MigrationControl?
     /// The memory that writes may take before they spill; nil for the default. Tests set less.
@@ -211,7 +211,7 @@ struct MigrationBackup {
     }
 }
 
-extension RealmCare where Self == Realm {
+extension RealmAdditions where Self == Realm {
     /// The copy of the configuration's file from before its last migration, made if `backsUpBeforeMigration` is set;
     /// nil if there is none. To go back, close all Realms of the file and replace it with the copy.
     public static func migrationBackup(for configuration: Realm.Configuration) -> URL? {

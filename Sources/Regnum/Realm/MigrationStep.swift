@@ -157,7 +157,7 @@ extension Migration {
         let session = work.session
         do {
             let schema = SchemaSet.described(classes)
-            let stage = SchemaWork(session: session, classes: classes)
+            let stage = SchemaMigrator(session: session, classes: classes)
             stage.goesByColumns = true
             let between = RealmSettings(
                 configuration: settings.configuration, place: settings.place, database: settings.database,

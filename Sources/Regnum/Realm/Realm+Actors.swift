@@ -147,7 +147,7 @@ extension Realm {
 
     /// Runs the block and commits; the next writer is served before the changes are durable.
     private func finishWrite<Result>(
-        _ actor: isolated any Actor, _ turns: TurnQueue, _ turn: UInt64, _ block: () throws -> Result
+        _ actor: isolated any Actor, _ turns: WriterLockQueue, _ turn: UInt64, _ block: () throws -> Result
     ) async throws -> Result {
         let result: Result
         do { result = try block() } catch {

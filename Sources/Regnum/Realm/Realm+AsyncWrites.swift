@@ -120,8 +120,8 @@ final class AsyncWrites {
 
     /// Unowned: the settings of the Realm hold this object.
     private unowned let core: RealmCore
-    private let place: DeliveryPlace
-    let turns: TurnQueue
+    private let place: CallbackScheduler
+    let turns: WriterLockQueue
     private var last: AsyncTransactionId = 0
     private var transactions: [AsyncTransactionId: Transaction] = [:]
     private var completions: [AsyncTransactionId: ((any Swift.Error)?) -> Void] = [:]
@@ -131,7 +131,7 @@ final class AsyncWrites {
     private var callbacks = 0
     var isCallingBack: Bool { callbacks > 0 }
 
-    init(_ core: RealmCore, _ place: DeliveryPlace) {
+    init(_ core: RealmCore, _ place: CallbackScheduler) {
         self.core = core
         self.place = place
         turns = .of(core.settings.database)

@@ -35,11 +35,11 @@ extension Realm {
 }
 
 /// Additions of Regnum to `Realm` for the management of files. A Realm's own members of the same names take precedence.
-public protocol RealmCare {}
+public protocol RealmAdditions {}
 
-extension Realm: RealmCare {}
+extension Realm: RealmAdditions {}
 
-extension RealmCare where Self == Realm {
+extension RealmAdditions where Self == Realm {
     /// Compacts the file of `configuration`: replaces it with a copy without free space.
     ///
     /// Returns true if the file was compacted; false if there is no file, or if it is open, in this process or another.

@@ -73,7 +73,7 @@ enum SideFiles {
         }
     }
 
-    /// Removes unfinished lock files that killed processes have left, while no process creates one: see `SharedFile`.
+    /// Removes unfinished lock files that killed processes have left, while no process creates one: see `LockFile`.
     private static func removeLockFilesInTheMaking(beside path: String, in files: PosixFileSystem) {
         let url = URL(fileURLWithPath: path + ".lock")
         let folder = url.deletingLastPathComponent()

@@ -142,7 +142,7 @@ public struct UnconvertedValue: Sendable, Equatable, CustomStringConvertible {
     public var description: String { "\(className).\(property) of \(object): \(value)" }
 }
 
-extension RealmCare where Self == Realm {
+extension RealmAdditions where Self == Realm {
     /// Compares the file of `configuration` with its classes; writes nothing. Throws `Realm.Error` if the file cannot
     /// be read. Any thread. Passes over the objects once for each property that is removed, changes its type or becomes
     /// required, and once for each class that becomes embedded or has a new key or constraint: O(n) each, and O(n)
@@ -223,7 +223,7 @@ extension RealmCare where Self == Realm {
                 try losses.find(from: original, to: core.session)
                 for schema in core.settings.schema.classes {
                     guard let table = core.session.table(named: schema.name) else { continue }
-                    for (property, count) in try UnformedValues(schema: schema, table: table).counts() {
+                    for (property, count) in try UnrepresentableValues(schema: schema, table: table).counts() {
                         unreadable["\(schema.name).\(property.name)"] = count
                     }
                 }
@@ -300,7 +300,7 @@ extension RealmCare where Self == Realm {
                 }
             changes.append(change(difference.text, try effects.count(difference.effect), kind))
         }
-        for (property, count) in try UnformedValues(schema: schema, table: table).counts() {
+        for (property, count) in try UnrepresentableValues(schema: schema, table: table).counts() {
             let text =
                 "Property '\(schema.name).\(property.name)' would hold values that its type "
                 + "'\(property.formName)' has no form for."

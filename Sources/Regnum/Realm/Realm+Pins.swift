@@ -49,7 +49,7 @@ public struct VersionPin: Sendable, CustomStringConvertible {
     }
 }
 
-extension RealmCare where Self == Realm {
+extension RealmAdditions where Self == Realm {
     /// The pins on versions of this Realm, oldest version first: those of every open and frozen Realm of this process,
     /// with the line that created it, and those of every other process. Call this when a file grows, or when
     /// `maximumNumberOfActiveVersions` is exceeded.

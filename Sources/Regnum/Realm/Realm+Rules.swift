@@ -27,7 +27,7 @@ public struct DeletePreview: CustomStringConvertible {
     }
 }
 
-extension RealmCare where Self == Realm {
+extension RealmAdditions where Self == Realm {
     /// Adds the object. If an object with the same values of a unique constraint exists, writes the values to that
     /// object instead, and `object` becomes its accessor; the primary key and the number of the existing object are
     /// kept.

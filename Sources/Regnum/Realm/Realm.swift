@@ -214,7 +214,7 @@ extension Realm {
             throw core.error("write", error)
         }
         core.settings.writeFate?.committed(in: core)
-        CommitBoard.committed(core.settings.database, by: core.notifier)
+        CommitNotifications.committed(core.settings.database, by: core.notifier)
         for work in core.takeAfterWrite() { work() }
         core.didShowOtherVersion()
         core.notifier?.didCommit(silent: tokens)
@@ -230,11 +230,11 @@ extension Realm {
         let waiting = core.takeAfterWrite()
         // Waiters need the committed version. It is kept alive below, and the commit may become durable before that, so
         // `keeping` delays the callbacks.
-        let keeping = waiting.isEmpty ? nil : Keeping()
+        let keeping = waiting.isEmpty ? nil : CompletionGate()
         do {
             defer { keeping?.end() }
             try core.session.commitWriteLater { [weak database, weak notifier] error in
-                if error == nil, let database { CommitBoard.committed(database, by: notifier) }
+                if error == nil, let database { CommitNotifications.committed(database, by: notifier) }
                 if error != nil { fate?.rollBack() }
                 guard let keeping else { return onDone(error) }
                 keeping.whenEnded {
@@ -335,7 +335,7 @@ extension RealmCore {
     }
 
     func begin() throws(EngineError) {
-        OpenWrites.endAbandoned()
+        OrphanedWrites.endAbandoned()
         if let words = selfWait { misuse(words) }
         touch()
         if let notifier {
@@ -402,7 +402,7 @@ extension RealmCore {
     /// Realm of the file has a write open here.
     private var selfWait: String? {
         if settings.database.isTellingHere { return Self.waitsForItself }
-        if OpenWrites.isKeptHere(settings.database) { return Self.waitsForReleased }
+        if OrphanedWrites.isKeptHere(settings.database) { return Self.waitsForReleased }
         guard settings.database.hasBegunWriteHere,
             let writer = RealmCache.shared.writerHere(settings.database, .current)
         else { return nil }

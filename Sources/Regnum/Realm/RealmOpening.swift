@@ -36,7 +36,7 @@ enum RealmOpening {
         let schema = configuration.objectTypes.map { SchemaSet.of($0) } ?? SchemaSet.all()
         Logger.log(.detail, "DB: Open \(configuration.readOnly ? "read-only " : "")Realm: \(place.name)")
         try DispatchDescriptors.require(for: place.name, isOpen: RealmCache.shared.isOpen(place))
-        let write = OpenWrites.take(key)
+        let write = OrphanedWrites.take(key)
         if let write, let setting = RealmCache.Setting.difference(write.configuration, configuration) {
             misuse(setting.words(place.name))
         }
@@ -58,7 +58,7 @@ enum RealmOpening {
         if case .actor = confinement { settings.mailbox = actor.map { ActorMailbox($0) } }
         settings.home = confinement.description(queue, actor)
         if let origin { settings.home += " at \(origin.fileID):\(origin.line)" }
-        WriterWatch.start()
+        WriterWaitLogger.start()
         confine(core, to: confinement, executor: actor?.unownedExecutor)
         if write == nil { try SchemaUpdate(core: core, settings: settings, confinement: confinement).run() }
         settings.forgetControl()

@@ -25,15 +25,15 @@ final class RealmSettings {
     /// The classes as queries see them, by table. Columns do not change while a Realm is open.
     var queryClasses: [TableKey: QueryClass] = [:]
     /// Queries that an index would have helped, by table and column.
-    var scans: [TableKey: [Int: ScanNote]] = [:]
+    var scans: [TableKey: [Int: ScanRecord]] = [:]
     /// Set while a migration block runs: primary keys can then be stored, and are checked when it ends.
-    var work: SchemaWork?
+    var work: SchemaMigrator?
     /// The number of calls of `invalidate`; collections created before the last one are invalid.
     @exclusivity(unchecked) var invalidations = 0
     /// The work that waits for the end of the running write.
     var afterWrite: [@Sendable () -> Void] = []
     /// The fate of the running write, if an object or collection was handed over within it.
-    var writeFate: WriteFate?
+    var writeFate: WriteOutcome?
 
     init(
         configuration: Realm.Configuration, place: Realm.Configuration.Place, database: Database,

@@ -58,7 +58,7 @@ struct SchemaUpdate {
                     + "wait for itself. Open it before that write, or later.")
         }
         let writer = RealmCache.shared.writerHere(session.database, confinement)?.settings.home
-        if let writer = writer ?? (OpenWrites.isKeptHere(session.database) ? "this thread, queue or actor" : nil) {
+        if let writer = writer ?? (OrphanedWrites.isKeptHere(session.database) ? "this thread, queue or actor" : nil) {
             throw error(
                 .alreadyOpen, .inUse,
                 "Realm at path '\(settings.place.name)' cannot be opened here with classes or a schema version that "
@@ -115,7 +115,7 @@ struct SchemaUpdate {
     private func need() throws -> Need {
         let stored = session.schemaVersion
         let wanted = configuration.schemaVersion
-        let work = SchemaWork(session: session, classes: settings.schema.classes)
+        let work = SchemaMigrator(session: session, classes: settings.schema.classes)
         if stored == Self.neverVersioned { return .additions }
         if configuration.deleteRealmIfMigrationNeeded, stored != wanted || !differences().isEmpty {
             if RealmCache.shared.isOpen(settings.place) {
@@ -136,7 +136,7 @@ struct SchemaUpdate {
 
     /// Runs within the write.
     private func update(_ need: Need) throws {
-        let work = SchemaWork(session: session, classes: settings.schema.classes)
+        let work = SchemaMigrator(session: session, classes: settings.schema.classes)
         switch need {
         case .nothing: return
         case .additions: try work.begin()
@@ -152,7 +152,7 @@ struct SchemaUpdate {
         }
     }
 
-    private func migrate(from old: UInt64, _ work: SchemaWork) throws {
+    private func migrate(from old: UInt64, _ work: SchemaMigrator) throws {
         Logger.log(.detail, "DB: Migrate from schema version \(old): \(settings.place.name)")
         let control = configuration.extras.control
         control?.report(.preparing)
@@ -174,7 +174,7 @@ struct SchemaUpdate {
         }
     }
 
-    private func change(from old: UInt64, _ work: SchemaWork) throws {
+    private func change(from old: UInt64, _ work: SchemaMigrator) throws {
         // A Realm of a queue or an actor may have no owning thread: the migration runs on this one.
         let owner = session.state.pointee.owner
         session.state.pointee.owner = CurrentThread.id
@@ -195,9 +195,9 @@ struct SchemaUpdate {
                 control.report(.finishing)
             }
             try work.finish()
-        } catch SchemaWork.Failure.differences(let lines) {
+        } catch SchemaMigrator.Failure.differences(let lines) {
             throw migrationNeeded(lines)
-        } catch SchemaWork.Failure.sharedKey(let words) {
+        } catch SchemaMigrator.Failure.sharedKey(let words) {
             throw error(
                 .fail, .migrationFailed,
                 words + " The file is as it was. Give each object a key of its own in the `migrationBlock`.")

@@ -121,7 +121,7 @@ func accepts<Element: _HasPersistedType>(_ value: Any, as type: Element.Type) ->
 
 /// The stored form of an element of type Any. It is a programmer error if the element cannot be stored.
 func storedElement<Element: _HasPersistedType>(
-    _ value: Any, as type: Element.Type, _ words: CollectionWords, isKnown: Bool
+    _ value: Any, as type: Element.Type, _ words: CollectionNames, isKnown: Bool
 ) -> Value {
     stored(value, as: type, isKnown: isKnown) ?? Element._toRaw(coercedElement(value, type, words)).value
 }
@@ -137,7 +137,7 @@ extension AnyOwnedCollection {
 
     /// As `replaceElements`, for a managed collection whose elements have a partial type: they are copied from file to
     /// file without becoming values of the type.
-    func replaceStored(with value: Any, _ place: ManagedPlace) -> Bool {
+    func replaceStored(with value: Any, _ place: PropertyLocation) -> Bool {
         guard let new = storableElements(of: value) else { return false }
         place.core.replace(new, place.binding, place.column, place.key, .all)
         return true

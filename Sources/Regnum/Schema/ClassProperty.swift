@@ -240,18 +240,18 @@ package final class ClassProperty: @unchecked Sendable {
             break
         case .collectionField:
             if let existing = existingCollection(in: object) {
-                return existing.becomeManaged(ManagedPlace(object, column: column))
+                return existing.becomeManaged(PropertyLocation(object, column: column))
             }
             guard let type = fieldType as? any AnyOwnedCollection.Type else { return }
             let collection = type.init()
-            collection.becomeManaged(ManagedPlace(object, column: column))
+            collection.becomeManaged(PropertyLocation(object, column: column))
             address.assumingMemoryBound(to: AnyObject?.self).pointee = collection
         case .boxField:
             let field = address.assumingMemoryBound(to: AnyObject?.self)
             if field.pointee == nil, let type = fieldType as? any AnyRealmProperty.Type {
                 field.pointee = type.init()
             }
-            box(in: object).becomeManaged(ManagedPlace(object, column: column))
+            box(in: object).becomeManaged(PropertyLocation(object, column: column))
         case .linkingField:
             func open<L: _LinkingObjectsProtocol>(_ type: L.Type) {
                 let bound = L._bound(to: object, originProperty: originProperty ?? "")

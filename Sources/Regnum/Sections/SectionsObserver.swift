@@ -196,7 +196,7 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
         state.results.state.realm.notifier?.forgetTables()
     }
 
-    func advance(_ walk: RegionWalk, isLocal: Bool) throws(EngineError) -> (() -> Void)? {
+    func advance(_ walk: RegionTraversal, isLocal: Bool) throws(EngineError) -> (() -> Void)? {
         if walk.changes.isEmpty { return nil }
         let modified = try region.map { region throws(EngineError) in try walk.modified(region) } ?? []
         let old = sections
@@ -213,7 +213,7 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
     }
 
     /// Advances to the current sections, and returns the change that leads to them.
-    private func follow(_ walk: RegionWalk, _ modified: Set<ObjectKey>) throws(EngineError) -> SectionChanges {
+    private func follow(_ walk: RegionTraversal, _ modified: Set<ObjectKey>) throws(EngineError) -> SectionChanges {
         let old = sections
         if let region = keys?.region {
             let asked = modified.union(try walk.modified(region))

@@ -55,7 +55,7 @@ extension Realm.Error {
     fileprivate var isDamage: Bool { reason == .damaged || reason == .truncated }
 }
 
-extension RealmCare where Self == Realm {
+extension RealmAdditions where Self == Realm {
     /// Called when damage is found where nothing can be thrown. Nil, the default: nothing is called.
     ///
     /// ```swift

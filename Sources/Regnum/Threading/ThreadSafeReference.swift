@@ -28,7 +28,7 @@ public final class ThreadSafeReference<Confined: ThreadConfined>: @unchecked Sen
         let home: RealmCore
         /// The fate of the write in which the reference was created: the object may not exist in any version before
         /// that write commits.
-        let fate: WriteFate?
+        let fate: WriteOutcome?
     }
 
     /// Creates a reference. It is a programmer error if `threadConfined` is unmanaged or invalid.
@@ -86,7 +86,7 @@ extension Realm {
 }
 
 /// The outcome of a write, for references created within it.
-final class WriteFate: Sendable {
+final class WriteOutcome: Sendable {
     private struct State: @unchecked Sendable {
         // Sendable: the Realm is frozen.
         var isRolledBack = false
@@ -122,7 +122,7 @@ final class WriteFate: Sendable {
 
 /// Delays the callbacks at the end of a commit while the Realm keeps the committed version alive, so that they are
 /// called in the order of the commits.
-final class Keeping: Sendable {
+final class CompletionGate: Sendable {
     private struct State {
         var hasEnded = false
         var work: (@Sendable () -> Void)?
@@ -150,10 +150,10 @@ final class Keeping: Sendable {
 
 extension RealmCore {
     /// The fate of the running write; nil if no write is running.
-    func writeFate() -> WriteFate? {
+    func writeFate() -> WriteOutcome? {
         guard isWriting else { return nil }
         if let fate = settings.writeFate { return fate }
-        let fate = WriteFate()
+        let fate = WriteOutcome()
         settings.writeFate = fate
         return fate
     }

@@ -7,7 +7,7 @@
 //   4 the blocks are written, and the disk may start writeback
 //   5 the commit is queued for the slot that does not hold the last durable commit; one sync follows (more than 1 MiB:
 //     sync, slot, sync, and no manifest to check at the next opening), then the commit is published
-//     (`CommitLine.swift`, `Syncing.swift`)
+//     (`CommitQueue.swift`, `Syncing.swift`)
 //
 // A failure before the slot is written leaves nothing to undo. After that the slot is cleared; if clearing fails too,
 // the database fails: nothing can be written until it is reopened. A failed sync is never repeated for the same bytes:
@@ -53,7 +53,7 @@ extension Database {
     }
 
     /// Quarantines the pages of failed commits that sessions of other processes show. Guard: writer lock.
-    private func keepClear(of failed: [SharedFile.Failed]) throws(EngineError) {
+    private func keepClear(of failed: [LockFile.Failed]) throws(EngineError) {
         barred = failed.map(\.end).max() ?? 0
         if barred > 0 {
             // A failed commit has written only within the file, whatever the lock file says.
@@ -68,7 +68,7 @@ extension Database {
         try reclaim(&free, try shared?.pinsOfOthers() ?? [])
     }
 
-    private func reclaim(_ free: inout FreeSpace, _ found: [SharedFile.OtherPins]) throws(EngineError) {
+    private func reclaim(_ free: inout FreeSpace, _ found: [LockFile.OtherPins]) throws(EngineError) {
         var others = found
         if options.mutant == .othersPinsIgnored { others = [] }
         let pins = others.isEmpty ? versions.pinned : (versions.pinned + others.flatMap(\.pins)).sorted()
@@ -189,7 +189,7 @@ extension Database {
 
     /// Queues the commit, or publishes it at once if it is relaxed and the queue is empty. Pins its version.
     private func enlist(
-        _ slot: CommitSlot, _ runs: [Extent], _ base: CommitTicket?, _ failures: CommitLine.Failures,
+        _ slot: CommitSlot, _ runs: [Extent], _ base: CommitTicket?, _ failures: CommitQueue.Failures,
         _ wanted: CommitDurability, _ onDone: (@Sendable (EngineError?) -> Void)?
     ) throws(EngineError) -> CommitTicket? {
         _ = DatabaseRegistry.closesAtExit
@@ -217,7 +217,7 @@ extension Database {
             }
             line.hasCommitted = true
             line.commits.append(
-                CommitLine.Commit(
+                CommitQueue.Commit(
                     version: Version(slot, in: reader), slot: slot, runs: runs, manifest: manifest,
                     byteCount: byteCount,
                     ticket: ticket, failures: failures))
@@ -230,7 +230,7 @@ extension Database {
     }
 
     private func publishRelaxed(
-        _ slot: CommitSlot, _ manifest: [CommitSlot.Run], _ byteCount: Int, _ failures: CommitLine.Failures
+        _ slot: CommitSlot, _ manifest: [CommitSlot.Run], _ byteCount: Int, _ failures: CommitQueue.Failures
     ) throws(EngineError) {
         var slot = slot
         slot.manifest = manifest

@@ -61,7 +61,7 @@ extension Opening {
         isMoved: inout Bool, until deadline: UInt64, _ body: (Database) throws(EngineError) -> R
     ) throws(EngineError) -> R? {
         defer { file.close() }
-        let shared = SharedFile(path: path, fileSystem: fileSystem, database: file)
+        let shared = LockFile(path: path, fileSystem: fileSystem, database: file)
         return try shared.whileOpening(until: deadline) { () throws(EngineError) -> R? in
             guard try isAtPath() else {
                 isMoved = true

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Read-only openings, beside other processes that may be writing. They write nothing and keep the newest version
-// readable, see `Versions/SharedFile+Readers.swift`.
+// readable, see `Versions/LockFile+Readers.swift`.
 
 import RegnumSystem
 
@@ -13,7 +13,7 @@ extension Opening {
 
     /// Opens the newest version, which writers do not reuse as long as the file is open here. Nothing is written.
     func openToRead() throws(EngineError) -> Database {
-        let shared = SharedFile(path: path, fileSystem: fileSystem, database: file)
+        let shared = LockFile(path: path, fileSystem: fileSystem, database: file)
         // Without locks there are no writers either, except on other machines.
         guard try shared.keepAsReader(0) else { return try openAlone(nil) }
         defer { shared.releaseAsReader(0) }
@@ -52,7 +52,7 @@ extension Opening {
     /// Returns the slot of the newest version of a file that other processes have open, and the other one if it is
     /// older. If no slot has that version, returns the slots that hold.
     private func publishedSlots(
-        _ shared: SharedFile, _ header: FileHeader, _ seal: FileSeal
+        _ shared: LockFile, _ header: FileHeader, _ seal: FileSeal
     ) throws(EngineError) -> [CommitSlot.Placed] {
         for _ in 0..<Self.readAttempts {
             let number = shared.newestAtPath(header) ?? 0
@@ -71,7 +71,7 @@ extension Opening {
     /// Returns the slots that an opening considers, newest first, the page of a damaged one, and the clean-shutdown
     /// record. While other processes write, the second slot may be half written, and there is no clean-shutdown record.
     func findSlots(
-        _ others: SharedFile?, _ header: FileHeader, _ seal: FileSeal
+        _ others: LockFile?, _ header: FileHeader, _ seal: FileSeal
     ) throws(EngineError) -> ([CommitSlot.Placed], UInt64?, CommitSlot.Placed?) {
         if let others { return (try publishedSlots(others, header, seal), nil, nil) }
         let slots = try readSlots(seal).sorted { $0.slot.version > $1.slot.version }

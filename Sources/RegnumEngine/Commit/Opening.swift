@@ -57,7 +57,7 @@ struct Opening {
             isMaking = status == nil && !options.isReadOnly && options.makesFile
             // Checked before the database is created: another program's file may have the lock file's name.
             if isMaking, fileSystem.isShared,
-                try SharedFile.isTaken(path, fileSystem)
+                try LockFile.isTaken(path, fileSystem)
             {
                 throw EngineError.foreignLockFile(path: path + ".lock")
             }
@@ -80,7 +80,7 @@ struct Opening {
             if options.isReadOnly { return try openToRead() }
             // A file that is no database is refused before a lock file is created beside it.
             if try !isNew() { _ = try makeSeal(try readHeader(try byteCount())) }
-            let shared = SharedFile(path: path, fileSystem: fileSystem, database: file)
+            let shared = LockFile(path: path, fileSystem: fileSystem, database: file)
             // Joins under the shared opening lock, so that processes that join do not keep each other out.
             let joined = try shared.whileOpening(isShared: true, until: deadline) {
                 () throws(EngineError) -> Database? in
@@ -121,7 +121,7 @@ struct Opening {
     }
 
     /// Opens a file that no other process has open: creates it, or recovers what the last process left.
-    func openAlone(_ shared: SharedFile?) throws(EngineError) -> Database {
+    func openAlone(_ shared: LockFile?) throws(EngineError) -> Database {
         let isNew = try isNew()
         do throws(EngineError) {
             if isNew {
@@ -144,7 +144,7 @@ struct Opening {
     /// Opens a file that other processes have open and may be writing: their newest version counts, nothing is
     /// recovered.
     private func join(
-        _ shared: SharedFile, _ header: FileHeader, isDeleted: Bool = false
+        _ shared: LockFile, _ header: FileHeader, isDeleted: Bool = false
     ) throws(EngineError) -> Database {
         let seal = try makeSeal(header)
         let reader = try makeReader(seal)
@@ -179,7 +179,7 @@ struct Opening {
     /// Publishes a commit whose slot is written but whose number is not. Returns false if there is none. Backs off
     /// briefly if another process holds the writer lock: that one publishes.
     private func finishCommit(
-        _ shared: SharedFile, _ seal: FileSeal, after number: UInt64
+        _ shared: LockFile, _ seal: FileSeal, after number: UInt64
     ) throws(EngineError) -> Bool {
         guard try shared.tryLockWriter() else {
             CurrentThread.sleep(nanoseconds: 100_000)
@@ -328,7 +328,7 @@ struct Opening {
     /// Finds the commit that counts, and repairs the file unless it is opened read-only. With `inUseBy`, other
     /// processes have the file open: their newest version is shown.
     func recover(
-        _ shared: SharedFile?, isNew: Bool = false, inUseBy others: SharedFile? = nil
+        _ shared: LockFile?, isNew: Bool = false, inUseBy others: LockFile? = nil
     ) throws(EngineError) -> Database {
         var count = try byteCount()
         let header = try readHeader(count)
@@ -478,10 +478,10 @@ struct Opening {
 
     /// The newest durable commit according to the lock file. Read even when the lock file is not used: before a file is
     /// opened read-only, or compacted.
-    private func lastDurable(_ shared: SharedFile?, _ header: FileHeader) -> UInt64? {
+    private func lastDurable(_ shared: LockFile?, _ header: FileHeader) -> UInt64? {
         if let shared { return shared.lastDurable(header) }
         guard fileSystem.isShared else { return nil }
-        return SharedFile(path: path, fileSystem: fileSystem, database: file).lastDurable(header)
+        return LockFile(path: path, fileSystem: fileSystem, database: file).lastDurable(header)
     }
 
     /// The page of a slot whose hash does not hold and that was not cleared.

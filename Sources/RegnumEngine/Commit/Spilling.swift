@@ -54,7 +54,7 @@ struct Spill {
     var number: UInt64
     var nonce: UInt64
     /// The failure counts before the first write.
-    var failures: CommitLine.Failures
+    var failures: CommitQueue.Failures
     /// Pages taken, including those given back since; some are listed twice.
     var runs: [Extent] = []
     /// Pages skipped at the ends of sections: free when the transaction has ended.

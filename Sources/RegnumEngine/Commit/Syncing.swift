@@ -46,7 +46,7 @@ extension Database {
     }
 
     /// The current failure counts. Call inside the monitor.
-    var failures: CommitLine.Failures { CommitLine.Failures(own: line.failures, all: shared?.failureCount) }
+    var failures: CommitQueue.Failures { CommitQueue.Failures(own: line.failures, all: shared?.failureCount) }
 
     /// Marks all relaxed commits that wait for a sync for rewriting if a sync has failed since the first of them, in
     /// this process or another. Call inside the monitor.
@@ -90,7 +90,7 @@ extension Database {
     /// Makes all queued and unsynced commits durable. The caller has set `isBusy`; this call clears it.
     @discardableResult
     func sync() -> EngineError? {
-        let (work, before, isDropped) = line.monitor.withLock { () -> (CommitLine.Work?, CommitLine.Failures, Bool) in
+        let (work, before, isDropped) = line.monitor.withLock { () -> (CommitQueue.Work?, CommitQueue.Failures, Bool) in
             // Read first, so that a failure from here on is noticed after the sync.
             let before = failures
             // Checked once: a failure noticed later must not cause a rewrite without the cross-process writer lock.
@@ -212,7 +212,7 @@ extension Database {
     /// Ensures, after a failed write or sync of a slot, that the slot can never count: restores the relaxed commit that
     /// it overwrote, or clears it. Tries twice and writes the bytes again each time, because an error may have been
     /// reported to another process first and be reported to this one only now.
-    func abandonSlot(_ work: CommitLine.Work) {
+    func abandonSlot(_ work: CommitQueue.Work) {
         let bytes = work.slot ?? [UInt8](repeating: 0, count: CommitSlot.byteCount)
         for _ in 0..<2 {
             do throws(SystemError) {
@@ -228,7 +228,7 @@ extension Database {
     }
 
     /// Rewrites the pages of relaxed commits, and their slot.
-    private func rewrite(_ work: CommitLine.Work) throws(SystemError) {
+    private func rewrite(_ work: CommitQueue.Work) throws(SystemError) {
         for run in work.rewrites {
             let start = Int(run.extent.page) << 12
             let bytes = [UInt8](
@@ -334,7 +334,7 @@ extension Database {
     }
 }
 
-extension CommitLine {
+extension CommitQueue {
     /// Waits until there is something to sync. Returns false if the thread has nothing to do any more.
     fileprivate func waitForWork(_ delay: UInt64) -> Bool {
         monitor.withLock {

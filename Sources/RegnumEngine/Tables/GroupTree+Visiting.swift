@@ -13,7 +13,7 @@ extension GroupTree {
     }
 
     /// Adds the parts of a group that `body` is going to read.
-    typealias Reads = (UnsafeMutablePointer<GroupView>, inout LinesAhead) -> Void
+    typealias Reads = (UnsafeMutablePointer<GroupView>, inout ScanPrefetch) -> Void
 
     /// Calls `body` with each group in key order until it returns false.
     func forEachGroup(
@@ -66,7 +66,7 @@ extension GroupTree {
         visit.blocksLeft -= count
         guard visit.blocksLeft >= 0 else { throw corrupted("a tree is too large") }
         let groups = UnsafeMutablePointer<UnsafeMutablePointer<GroupView>>.allocate(capacity: count)
-        var lines = LinesAhead()
+        var lines = ScanPrefetch()
         defer {
             groups.deallocate()
             lines.deallocate()

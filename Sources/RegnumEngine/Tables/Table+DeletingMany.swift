@@ -79,19 +79,19 @@ extension Table {
 
     /// Removes rows that no link points to, given by ascending keys.
     fileprivate func removeTogether(_ keys: [UInt64]) throws(EngineError) {
-        let passed = hasGuards ? try removeInOnePass(keys) : PassedTrees()
+        let passed = hasGuards ? try removeInOnePass(keys) : TraversedTrees()
         try removeRows(keys, passed)
     }
 
     /// The columns and constraints whose trees no longer have entries of the objects.
-    private struct PassedTrees {
+    private struct TraversedTrees {
         var indexes: Set<Int> = []
         var backlinks: Set<Int> = []
         var uniques: Set<Int> = []
     }
 
-    private func removeInOnePass(_ keys: [UInt64]) throws(EngineError) -> PassedTrees {
-        var passed = PassedTrees()
+    private func removeInOnePass(_ keys: [UInt64]) throws(EngineError) -> TraversedTrees {
+        var passed = TraversedTrees()
         guard let set = KeySet(keys) else { return passed }
         let limit = keys.count * Self.muchOf
         let packs = isVeryMuch(keys)
@@ -119,7 +119,7 @@ extension Table {
         keys.count >= session.database.options.spillLimits.interval && count <= keys.count * Self.muchOf
     }
 
-    private func removeRows(_ keys: [UInt64], _ passed: PassedTrees) throws(EngineError) {
+    private func removeRows(_ keys: [UInt64], _ passed: TraversedTrees) throws(EngineError) {
         precondition(openCollections.isEmpty, "a collection of a row that goes is open")
         let other = hasGuards ? entriesLeft(passed) : nil
         let packs = isVeryMuch(keys)
@@ -149,7 +149,7 @@ extension Table {
 
     /// Returns a closure that removes a row from the trees that have not been traversed; nil if there are none.
     private func entriesLeft(
-        _ passed: PassedTrees
+        _ passed: TraversedTrees
     ) -> ((RowLocation, UInt64) throws(EngineError) -> Void)? {
         let left = definition.columns.indices.filter {
             indexes[$0] != nil && !passed.indexes.contains($0)

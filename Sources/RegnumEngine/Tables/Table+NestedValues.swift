@@ -38,14 +38,14 @@ struct LastNested {
     var changeCount: UInt64
     /// Retained, so that the address of its elements is not reused.
     var path: [NestedStep]
-    var look: NestedLook
+    var look: NestedValueView
 }
 
 extension Table {
     /// Returns the value at the end of the path; nil if there is none. O(depth), O(1) for the path of the last call.
     package func nested(
         _ column: Int, of key: ObjectKey, at location: RowLocation, _ path: [NestedStep]
-    ) throws(EngineError) -> NestedLook? {
+    ) throws(EngineError) -> NestedValueView? {
         if let lastNested, let found = known(lastNested, column, key, path) { return found }
         guard var (look, rest) = try nestedRoot(column, key, location, path) else { return nil }
         while let step = rest.popFirst() {
@@ -60,7 +60,7 @@ extension Table {
     }
 
     @inline(__always)
-    private func known(_ last: LastNested, _ column: Int, _ key: ObjectKey, _ path: [NestedStep]) -> NestedLook? {
+    private func known(_ last: LastNested, _ column: Int, _ key: ObjectKey, _ path: [NestedStep]) -> NestedValueView? {
         guard last.key == key, last.column == column, last.changeCount == session.changeCount, !path.isEmpty,
             path.withUnsafeBufferPointer({ path in
                 last.path.withUnsafeBufferPointer { $0.baseAddress == path.baseAddress && $0.count == path.count }
@@ -71,7 +71,7 @@ extension Table {
 
     private func nestedRoot(
         _ column: Int, _ key: ObjectKey, _ location: RowLocation, _ path: [NestedStep]
-    ) throws(EngineError) -> (look: NestedLook, rest: ArraySlice<NestedStep>)? {
+    ) throws(EngineError) -> (look: NestedValueView, rest: ArraySlice<NestedStep>)? {
         let kind = definition.columns[column].collection
         if kind == .none {
             if let open = openMixed?.find(column, key) { return (.memory(open.value), path[...]) }

@@ -203,7 +203,7 @@ package final class Table {
     /// `reads` adds the memory that `body` will read of a group: it is called for several groups before `body` gets the
     /// first.
     package func forEachGroup(
-        readingAhead reads: (UnsafeMutablePointer<GroupView>, inout LinesAhead) -> Void = { _, _ in },
+        readingAhead reads: (UnsafeMutablePointer<GroupView>, inout ScanPrefetch) -> Void = { _, _ in },
         _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
     ) throws(EngineError) {
         if count > 0 { try groups.forEachGroup(readingAhead: reads, body) }

@@ -19,7 +19,7 @@ package enum NestedStep: Equatable, Sendable {
 }
 
 /// A mixed value in place. Valid until something is changed.
-package enum NestedLook {
+package enum NestedValueView {
     case memory(Value)
     case stored(MixedCodec.Reader)
 
@@ -77,7 +77,7 @@ package enum NestedLook {
     }
 
     /// Returns element `index` of a list, or the value of entry `index`; nil if there is none. O(1).
-    package func element(_ index: Int) throws(EngineError) -> NestedLook? {
+    package func element(_ index: Int) throws(EngineError) -> NestedValueView? {
         guard index >= 0, index < count else { return nil }
         switch self {
         case .memory(.list(let values)): return .memory(values[index])
@@ -119,7 +119,7 @@ package enum NestedLook {
     }
 
     /// Returns the value that a step leads to; nil if there is none.
-    package func step(_ step: NestedStep) throws(EngineError) -> NestedLook? {
+    package func step(_ step: NestedStep) throws(EngineError) -> NestedValueView? {
         switch step {
         case .index(let index): return isList ? try element(index) : nil
         case .key(let name): return try index(of: name).flatMap { index throws(EngineError) in try element(index) }

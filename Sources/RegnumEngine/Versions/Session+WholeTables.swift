@@ -5,7 +5,7 @@
 
 /// Receives the name of a table, the number of its objects processed so far (0 at first) and its total, once per row
 /// group; returns false to cancel the write. Called during the write, on its thread; must not use the session.
-package typealias WholeTableWatch = (_ table: String, _ completed: Int, _ total: Int) -> Bool
+package typealias TableProgress = (_ table: String, _ completed: Int, _ total: Int) -> Bool
 
 extension Session {
     /// Reports progress; returns false if the work must stop.

@@ -44,7 +44,7 @@ package final class Session {
     /// In a write: the rule that it breaks; see Session+Refusals.
     var refusal: EngineError?
     /// In a write: receives the progress of work on whole tables, and may cancel it; see Session+WholeTables.
-    package var watch: WholeTableWatch?
+    package var watch: TableProgress?
     var isCalledOff = false
     /// In a write: the state shown before it began.
     private var beforeWrite: Shown?
@@ -291,7 +291,7 @@ package final class Session {
     }
 
     private func startWrite(_ settled: Bool) throws(EngineError) {
-        database.noteWriter(WriterNote(.thread(CurrentThread.id), origin: origin))
+        database.noteWriter(WriterLockHolder(.thread(CurrentThread.id), origin: origin))
         do throws(EngineError) {
             if settled { database.settle() }
             let tip = database.line.monitor.withLock { database.line.commits.last }

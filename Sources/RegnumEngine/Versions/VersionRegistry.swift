@@ -66,7 +66,7 @@ package final class VersionRegistry: Sendable {
     private let state: Lock<State>
     private let newestNumber: Atomic<UInt64>
     /// Nil if no other process can have the file open.
-    private let shared: SharedFile?
+    private let shared: LockFile?
     /// Reads a version committed by another process from its slot; nil if it is no longer the newest.
     private let load: @Sendable (UInt64) throws(EngineError) -> Version?
     /// Publishes a commit whose slot is written but whose number is not; if another process is doing so, it only waits
@@ -79,7 +79,7 @@ package final class VersionRegistry: Sendable {
     private let mutant: ProtocolMutant?
 
     init(
-        _ newest: Version, shared: SharedFile?, _ mutant: ProtocolMutant? = nil,
+        _ newest: Version, shared: LockFile?, _ mutant: ProtocolMutant? = nil,
         load: @escaping @Sendable (UInt64) throws(EngineError) -> Version?
     ) {
         state = Lock(State(newest: newest))
@@ -197,7 +197,7 @@ package final class VersionRegistry: Sendable {
         state.withLock { state in
             guard let shared, let last = state.unshown.max(),
                 shared.showFailed(
-                    SharedFile.Failed(last: max(last, shared.failed.last), end: max(end, shared.failed.end)))
+                    LockFile.Failed(last: max(last, shared.failed.last), end: max(end, shared.failed.end)))
             else { return false }
             for number in state.unshown { shared.pin(number, among: state.pins.keys) }
             state.failed += state.unshown

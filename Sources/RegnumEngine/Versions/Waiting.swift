@@ -19,7 +19,7 @@ extension Database.OpenOptions {
     }
 }
 
-extension SharedFile {
+extension LockFile {
     /// Describes the processes that hold the lock on a byte of the database file.
     func holders(of byte: Int) -> String {
         let holders = LockHolder.find(database.identity, byte: byte).map(\.words)
@@ -46,7 +46,7 @@ extension Database {
             if let origin = note.origin { words += ", in the Realm opened at \(origin.fileID):\(origin.line)" }
         case (.offered, _)?: words = "an asynchronous write of this process has the turn"
         case nil:
-            words = shared.map { "its lock is held by \($0.holders(of: SharedFile.writerByte))" } ?? "somebody writes"
+            words = shared.map { "its lock is held by \($0.holders(of: LockFile.writerByte))" } ?? "somebody writes"
         }
         return .busy(
             "Others write to the file: \(words). Waited \(seconds(begin)). "

@@ -213,7 +213,7 @@ struct Evaluator {
     // MARK: Links
 
     private func follow(
-        _ through: Through, _ group: Group, mask: RowBitmap, out: RowBitmap
+        _ through: LinkTraversal, _ group: Group, mask: RowBitmap, out: RowBitmap
     ) throws(EngineError) {
         let count = group.pointee.count
         if through.passing == nil {
@@ -250,7 +250,7 @@ struct Evaluator {
     }
 
     /// Evaluates all objects at the other end once, if that is less work than following each row's links.
-    private func passingObjects(_ through: Through) throws(EngineError) -> KeyBitmap? {
+    private func passingObjects(_ through: LinkTraversal) throws(EngineError) -> KeyBitmap? {
         guard let other = session.table(through.step.target) else { return nil }
         if case .geo(let test) = through.inner, let ranges = test.ranges(other) {
             return try passingPlaces(test, ranges, through.step, other)
@@ -341,7 +341,7 @@ struct Evaluator {
         else { return false }
         let counts = KeyCounts(limit: limit)
         let isList = other.definition.columns[number].collection != .none
-        let reads = { (group: Group, lines: inout LinesAhead) in
+        let reads = { (group: Group, lines: inout ScanPrefetch) in
             lines.add(group.columns[number], group.pointee.count)
         }
         try other.forEachGroup(readingAhead: reads) { group throws(EngineError) in

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The columns that a plan will read in a group, almost certainly: a scan prefetches them with `LinesAhead`.
+// The columns that a plan will read in a group, almost certainly: a scan prefetches them with `ScanPrefetch`.
 
 import RegnumEngine
 
@@ -36,7 +36,7 @@ struct ReadAhead {
     }
 
     /// Adds the columns that will be read in the group. Stops at a test that all rows fail by their zone map.
-    func add(_ group: UnsafeMutablePointer<GroupView>, to lines: inout LinesAhead, scratch: RowBitmap) {
+    func add(_ group: UnsafeMutablePointer<GroupView>, to lines: inout ScanPrefetch, scratch: RowBitmap) {
         for column in columns {
             switch column {
             case .read(let column, let withBytes):

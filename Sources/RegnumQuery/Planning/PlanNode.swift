@@ -19,7 +19,7 @@ indirect enum PlanNode {
     /// The object itself: its key passes the test.
     case key(ValueTest)
     /// At least one object one step away passes.
-    case through(Through)
+    case through(LinkTraversal)
     case aggregate(AggregateNode)
     case comparePaths(BoundPath, ComparisonOperator, BoundPath, ComparisonOptions)
     case compareAggregate(BoundAggregate, ComparisonOperator, BoundPath)
@@ -38,7 +38,7 @@ indirect enum PlanNode {
 
 /// A traversal of one step of a path. A class, because it caches the results of one run for the objects at its other
 /// end.
-final class Through {
+final class LinkTraversal {
     let step: PathStep
     let inner: PlanNode
     /// True if a null link passes.
@@ -124,12 +124,12 @@ enum Planner {
             // Null links on the path are only significant if no step is to-many.
             let matchesNull = !path.isToMany && search.matchesNothing
             let node = path.steps.reversed().reduce(search.plan(column)) { inner, step in
-                .through(Through(step: step, inner: inner, matchesNull: matchesNull))
+                .through(LinkTraversal(step: step, inner: inner, matchesNull: matchesNull))
             }
             return node.outward(path.outer)
         case .geo(let path, let test):
             let node = path.steps.reversed().reduce(PlanNode.geo(test)) { inner, step in
-                .through(Through(step: step, inner: inner, matchesNull: false))
+                .through(LinkTraversal(step: step, inner: inner, matchesNull: false))
             }
             return node.outward(path.outer)
         }
@@ -167,7 +167,7 @@ enum Planner {
             }
         }
         let inner = plan(rest, end, test, isToMany: isToMany)
-        return .through(Through(step: step, inner: inner, matchesNull: !isToMany && test.matchesNull))
+        return .through(LinkTraversal(step: step, inner: inner, matchesNull: !isToMany && test.matchesNull))
     }
 
     /// To-one links before the collection become separate steps.
@@ -178,7 +178,7 @@ enum Planner {
         }
         var rest = aggregate
         rest.path.steps.removeFirst()
-        return .through(Through(step: step, inner: plan(rest, test), matchesNull: test.matches(aggregate.empty)))
+        return .through(LinkTraversal(step: step, inner: plan(rest, test), matchesNull: test.matches(aggregate.empty)))
     }
 
     /// Converts a comparison of a backlink count with 0 to an existence test: the first backlink decides.
@@ -193,7 +193,7 @@ enum Planner {
         default: return nil
         }
         let any = PlanNode.through(
-            Through(step: aggregate.path.steps[0], inner: .constant(true), matchesNull: false))
+            LinkTraversal(step: aggregate.path.steps[0], inner: .constant(true), matchesNull: false))
         return isWanted ? any : .not(any)
     }
 

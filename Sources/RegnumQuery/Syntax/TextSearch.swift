@@ -50,6 +50,8 @@ private struct TextSearchParser {
     private var tokens: [Token] = []
     private var next = 0
     private var depth = 0
+    /// Opening parentheses beyond the depth limit, which group nothing and whose closing ones are still to come.
+    private var ignoredCount = 0
 
     init(_ typed: String) {
         var rest = typed[...]
@@ -106,7 +108,11 @@ private struct TextSearchParser {
             switch tokens[next] {
             case .or: return Self.joined(parts)
             case .close:
-                if depth > 0 { return Self.joined(parts) }
+                if ignoredCount > 0 {
+                    ignoredCount -= 1
+                } else if depth > 0 {
+                    return Self.joined(parts)
+                }
                 next += 1
                 continue
             case .and:
@@ -118,7 +124,10 @@ private struct TextSearchParser {
                 continue
             case .open:
                 next += 1
-                if depth >= 100 { continue }
+                if depth >= 100 {
+                    ignoredCount += 1
+                    continue
+                }
                 depth += 1
                 let group = disjunction()
                 depth -= 1

@@ -60,7 +60,9 @@ struct LeafCursor {
 
     private static func declaredCount(_ reader: NodeReader, _ root: Node) throws(RealmFileError) -> Int {
         guard root.count >= 3 else { throw .damaged(root.ref, "an inner node has no children") }
-        return Int(truncatingIfNeeded: try reader.tagged(reader.integer(root, root.count - 1), of: root))
+        let count = Int(truncatingIfNeeded: try reader.tagged(reader.integer(root, root.count - 1), of: root))
+        guard count >= 0 else { throw .damaged(root.ref, "the number of elements is negative") }
+        return count
     }
 }
 

@@ -45,7 +45,9 @@ struct ClusterCursor {
         let root = try reader.node(ref)
         if root.isInner {
             guard root.count > 2 else { throw .damaged(ref, "an inner node of objects has no children") }
-            return Int(truncatingIfNeeded: try reader.tagged(reader.integer(root, 2), of: root))
+            let count = Int(truncatingIfNeeded: try reader.tagged(reader.integer(root, 2), of: root))
+            guard count >= 0 else { throw .damaged(ref, "the number of objects is negative") }
+            return count
         }
         return try keys(reader, root, reader.refs(root), start: 0).count
     }

@@ -74,7 +74,7 @@ public struct RecordedChanges: Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-extension RealmCare where Self == Realm {
+extension RealmAdditions where Self == Realm {
     /// Advances the realm to the newest version, unless its `autorefresh` is off, and immediately delivers the
     /// notifications that would otherwise be delivered in the next cycle of the run loop, queue or actor. Called on the
     /// realm's own thread; does nothing inside a write transaction.

@@ -106,14 +106,14 @@ private struct SurvivalTrial {
 
     /// The file that `prepare` leaves.
     mutating func contents(after prepare: (Realm) throws -> Void) throws -> [UInt8] {
-        let disk = PretendedDisk(nil, seed: random.next())
+        let disk = SimulatedRealmDisk(nil, seed: random.next())
         try prepare(Realm(configuration: disk.configuration(types)))
         return disk.contents ?? []
     }
 
     /// The calls to the disk that `block` makes without a fault.
     mutating func calls(of block: (Realm) throws -> Void, on start: [UInt8]) throws -> [DiskCall] {
-        let disk = PretendedDisk(start, seed: random.next())
+        let disk = SimulatedRealmDisk(start, seed: random.next())
         let realm = try Realm(configuration: disk.configuration(types))
         disk.files.recordedCalls = []
         try block(realm)
@@ -129,7 +129,7 @@ private struct SurvivalTrial {
         _ invariant: (Realm) throws -> Void
     ) {
         let name = "\(fault.rawValue) at call \(call.index + 1) (\(call.operation)) of \(count)"
-        let disk = PretendedDisk(start, seed: random.next())
+        let disk = SimulatedRealmDisk(start, seed: random.next())
         do {
             let realm = try Realm(configuration: disk.configuration(types))
             disk.arm(fault, call)
@@ -148,7 +148,7 @@ private struct SurvivalTrial {
     }
 
     private mutating func reopen(_ contents: [UInt8], _ name: String, _ invariant: (Realm) throws -> Void) {
-        let disk = PretendedDisk(contents, seed: random.next())
+        let disk = SimulatedRealmDisk(contents, seed: random.next())
         do {
             let realm = try Realm(configuration: disk.configuration(types))
             check(name, realm, invariant)
@@ -172,7 +172,7 @@ private struct SurvivalTrial {
     }
 }
 
-extension PretendedDisk {
+extension SimulatedRealmDisk {
     /// Schedules the fault for that call, counted from now.
     fileprivate func arm(_ fault: StorageFault, _ call: DiskCall) {
         switch fault {

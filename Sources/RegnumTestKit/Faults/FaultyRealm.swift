@@ -20,14 +20,14 @@ internal import Synchronization
 ///
 /// Confined to the thread that created it.
 public final class FaultyRealm {
-    private let disk: PretendedDisk
+    private let disk: SimulatedRealmDisk
     /// The realm.
     public let realm: Realm
 
     /// Creates an empty realm for these classes, or for all classes of the program if none is given. Throws
     /// `Realm.Error`.
     public init(_ types: ObjectBase.Type...) throws {
-        disk = PretendedDisk(nil, seed: 1)
+        disk = SimulatedRealmDisk(nil, seed: 1)
         realm = try Realm(configuration: disk.configuration(types))
     }
 

@@ -79,6 +79,10 @@ private final class KillingFileSystem: FileSystem {
         return KillingFile(try base.open(path, mode), self)
     }
     func status(_ path: String) throws(SystemError) -> FileStatus? { try base.status(path) }
+    func linked(_ path: String) -> String { base.linked(path) }
+    func filesLocked(at bytes: Range<Int>, besides file: FileIdentity) -> [any File] {
+        base.filesLocked(at: bytes, besides: file)
+    }
     func remove(_ path: String) throws(SystemError) {
         step()
         try base.remove(path)
@@ -136,10 +140,22 @@ private final class KillingFile: File {
         system.step()
         try base.sync(kind)
     }
+    func fillHoles(_ byteCount: Int) throws(SystemError) {
+        system.step()
+        try base.fillHoles(byteCount)
+    }
+    func takeAccess(of other: any File, asReplacement: Bool) -> Bool {
+        system.step()
+        return base.takeAccess(of: (other as? KillingFile)?.base ?? other, asReplacement: asReplacement)
+    }
+    func show(_ range: Range<Int>, over target: UnsafeMutableRawPointer) -> Bool { base.show(range, over: target) }
     func makeRegion() throws(SystemError) -> any MappedRegion { try base.makeRegion() }
     func mapShared(_ byteCount: Int) throws(SystemError) -> UnsafeMutableRawPointer { try base.mapShared(byteCount) }
     func tryLock(byte: Int) throws(SystemError) -> Bool { try base.tryLock(byte: byte) }
     func lock(byte: Int) throws(SystemError) { try base.lock(byte: byte) }
+    func lock(byte: Int, isShared: Bool, until deadline: UInt64) throws(SystemError) -> Bool {
+        try base.lock(byte: byte, isShared: isShared, until: deadline)
+    }
     func unlock(byte: Int) { base.unlock(byte: byte) }
     func tryLockShared(byte: Int) throws(SystemError) -> Bool { try base.tryLockShared(byte: byte) }
     func isLocked(bytes: Range<Int>) throws(SystemError) -> Bool { try base.isLocked(bytes: bytes) }

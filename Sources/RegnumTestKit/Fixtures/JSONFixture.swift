@@ -15,7 +15,7 @@ public struct FixtureError: Error, CustomStringConvertible, Sendable {
     public var description: String { "\(place): \(message)" }
 }
 
-extension RealmCare where Self == Realm {
+extension RealmAdditions where Self == Realm {
     /// Adds the objects in a JSON text, in the open transaction or else in a new one.
     ///
     /// ```json

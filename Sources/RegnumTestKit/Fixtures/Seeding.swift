@@ -17,7 +17,7 @@ public enum SeedBuilder {
     public static func buildArray(_ parts: [[Object]]) -> [Object] { parts.flatMap(\.self) }
 }
 
-extension RealmCare where Self == Realm {
+extension RealmAdditions where Self == Realm {
     /// Adds the objects of `objects`, with everything that they link to, in the open transaction or else in a new one.
     ///
     /// ```swift

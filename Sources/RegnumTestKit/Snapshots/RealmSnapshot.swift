@@ -5,7 +5,7 @@
 internal import Foundation
 public import Regnum
 
-extension RealmCare where Self == Realm {
+extension RealmAdditions where Self == Realm {
     /// The objects as text, for comparison and review:
     ///
     /// ```

@@ -51,7 +51,7 @@ package final class CommitTicket: @unchecked Sendable {
 }
 
 /// The commits of a database that are not yet known to be durable. Guard of all state: `monitor`.
-final class CommitLine: @unchecked Sendable {
+final class CommitQueue: @unchecked Sendable {
     // Sendable: see above.
     struct Commit {
         var version: Version

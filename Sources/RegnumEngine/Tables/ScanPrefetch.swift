@@ -4,7 +4,7 @@
 // once, but one column of one group is a single short stream. Touched in turn, cache line by cache line, the columns of
 // several groups are fetched in parallel (`Documentation/notes/PerformanceTrials.md`, "Reading ahead").
 
-package struct LinesAhead {
+package struct ScanPrefetch {
     private struct Stretch {
         var start: UnsafeRawPointer
         var byteCount: Int

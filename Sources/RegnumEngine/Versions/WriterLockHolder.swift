@@ -4,7 +4,7 @@
 import RegnumSystem
 
 /// The holder of the writer lock, as far as known.
-package struct WriterNote: Sendable {
+package struct WriterLockHolder: Sendable {
     package enum Holder: Sendable {
         /// A thread of this process, by `CurrentThread.id`.
         case thread(UInt)
@@ -60,8 +60,8 @@ package final class WriterWait: Sendable {
 
 extension Database {
     /// Requires the writer lock.
-    func noteWriter(_ note: WriterNote?) { writer.withLock { $0 = note } }
+    func noteWriter(_ note: WriterLockHolder?) { writer.withLock { $0 = note } }
 
     /// The holder of the writer lock; nil if nobody holds it or the holder is unknown.
-    package var writerNote: WriterNote? { shared?.otherWriter ?? writer.withLock { $0 } }
+    package var writerNote: WriterLockHolder? { shared?.otherWriter ?? writer.withLock { $0 } }
 }

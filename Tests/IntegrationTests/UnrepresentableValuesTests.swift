@@ -45,7 +45,7 @@ private enum UnformedAfter {
     }
 }
 
-@Suite("Values without a form") struct UnformedValuesTests {
+@Suite("Values without a form") struct UnrepresentableValuesTests {
     private static let old: [ObjectBase.Type] = [UnformedBefore.Ticket.self, UnformedBefore.Keyless.self]
     private static let new: [ObjectBase.Type] = [UnformedAfter.Ticket.self, UnformedAfter.Keyless.self]
 

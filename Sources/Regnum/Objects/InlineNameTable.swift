@@ -5,7 +5,7 @@
 
 /// The names of one class in one Realm. Immutable except for `deallocate`; any thread.
 @usableFromInline
-package struct NamePlaces {
+package struct InlineNameTable {
     struct Entry {
         var low: UInt64 = 0
         var high: UInt64 = 0

@@ -9,7 +9,7 @@
 
 internal import RegnumEngine
 
-final class SchemaWork {
+final class SchemaMigrator {
     let session: Session
     let classes: [ClassSchema]
     /// Columns that no property uses any more, with their former names, by table.
@@ -37,7 +37,7 @@ final class SchemaWork {
     var isNeeded: Bool {
         if !missing.isEmpty { return true }
         // On a temporary instance, because `adapted` records what it changes.
-        let trial = SchemaWork(session: session, classes: classes)
+        let trial = SchemaMigrator(session: session, classes: classes)
         return classes.contains { schema in
             session.table(named: schema.name).map { trial.adapted($0.definition, to: schema) != $0.definition } ?? true
         }
@@ -184,7 +184,7 @@ final class SchemaWork {
 
 // MARK: Renaming
 
-extension SchemaWork {
+extension SchemaMigrator {
     /// Moves the values of one property to another. Returns nil on success, otherwise the reason why it is not
     /// possible.
     func renameProperty(of typeName: String, from oldName: String, to newName: String) throws(EngineError) -> String? {

@@ -7,20 +7,20 @@ package import RegnumEngine
 /// A step from a collection into one of its elements: the engine's type, not the one of queries.
 package typealias NestedStep = RegnumEngine.NestedStep
 
-extension ManagedPlace {
+extension PropertyLocation {
     /// Returns the location of the collection at `step`.
-    func nested(at step: NestedStep) -> ManagedPlace {
+    func nested(at step: NestedStep) -> PropertyLocation {
         var place = self
         place.path = (path ?? []) + [step]
         return place
     }
 
     /// Returns false if the collection was nested in a mixed value that now holds something else.
-    func isThere(_ words: CollectionWords) -> Bool {
+    func isThere(_ words: CollectionNames) -> Bool {
         guard path != nil else { return true }
         guard let look = nested else { return false }
-        if look.isList { return words.kind == CollectionWords.list.kind }
-        return look.isDictionary && words.kind == CollectionWords.dictionary.kind
+        if look.isList { return words.kind == CollectionNames.list.kind }
+        return look.isDictionary && words.kind == CollectionNames.dictionary.kind
     }
 
     /// True for a dictionary, stored in a column or nested in a mixed value.
@@ -35,18 +35,18 @@ extension ManagedPlace {
 
     /// The value at the path; nil if the path leads nowhere or the owner was deleted. The caller has checked the
     /// thread.
-    private var nested: NestedLook? {
+    private var nested: NestedValueView? {
         guard let path, let location = locate() else { return nil }
         return engine { () throws(EngineError) in try binding.table.nested(column, of: key, at: location, path) }
     }
 
     /// The list at the path; nil if there is no list.
-    private var nestedList: NestedLook? { nested.flatMap { $0.isList ? $0 : nil } }
-    private var nestedMap: NestedLook? { nested.flatMap { $0.isDictionary ? $0 : nil } }
+    private var nestedList: NestedValueView? { nested.flatMap { $0.isList ? $0 : nil } }
+    private var nestedMap: NestedValueView? { nested.flatMap { $0.isDictionary ? $0 : nil } }
 
     /// Returns an element of a nested list, without the elements of its own collections; nil if `index` is out of
     /// bounds.
-    func nestedElement(at index: Int, _ words: CollectionWords) -> Value? {
+    func nestedElement(at index: Int, _ words: CollectionNames) -> Value? {
         core.check()
         guard let look = nestedList else {
             check(words)

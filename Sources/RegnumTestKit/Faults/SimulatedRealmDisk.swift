@@ -6,7 +6,7 @@ internal import Regnum
 internal import RegnumSimulation
 internal import RegnumSystem
 
-final class PretendedDisk: Sendable {
+final class SimulatedRealmDisk: Sendable {
     let files: SimulatedFileSystem
     private let folder: String
     private var path: String { folder + "test.realm" }

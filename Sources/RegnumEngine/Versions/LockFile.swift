@@ -22,7 +22,7 @@
 //            512    8  1 if the process wants to be notified of commits (atomic)
 //            520    8  when the process began to write, in milliseconds of the machine's clock; 0 if it is not writing
 //            528   16  failed commits that the process still shows: highest number, first page after all of them;
-//                      0 if none (atomic; `SharedFile+Failed.swift`)
+//                      0 if none (atomic; `LockFile+Failed.swift`)
 //
 // Processes that want to be notified of commits watch this file. A writer notifies them by writing the byte at 1024,
 // whose value has no meaning.
@@ -45,7 +45,7 @@ import RegnumSystem
 
 /// One process's handle of the lock file. Guard: the mutex of `VersionRegistry` for pins, the opening lock for `join`
 /// and `reset`; the rest is atomic or requires the writer lock.
-final class SharedFile: @unchecked Sendable {
+final class LockFile: @unchecked Sendable {
     // Sendable: see above.
     static let byteCount = slotsOffset + slotCount * slotByteCount
     private static let slotsOffset = 4096
@@ -460,7 +460,7 @@ final class SharedFile: @unchecked Sendable {
     }
 
     /// Another process that is writing, according to its slot.
-    var otherWriter: WriterNote? {
+    var otherWriter: WriterLockHolder? {
         guard isMapped else { return nil }
         // Read all words before the first system call, as in `pinsOfMembers`.
         let writers = (0..<slotsInUse).compactMap { i -> (slot: Int, since: UInt64, process: UInt64)? in
@@ -468,7 +468,7 @@ final class SharedFile: @unchecked Sendable {
             return i == slot || since == 0 ? nil : (i, since, pinWord(i, Self.processWord).value)
         }
         for (i, since, process) in writers where (try? database.isLocked(byte: Self.firstSlotByte + i)) == true {
-            return WriterNote(.process(process), since: since &* 1_000_000)
+            return WriterLockHolder(.process(process), since: since &* 1_000_000)
         }
         return nil
     }

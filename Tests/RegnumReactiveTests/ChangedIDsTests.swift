@@ -25,7 +25,7 @@
     }
 
     @Suite("Identities in change sets")
-    struct ChangedIdentitiesTests {
+    struct ChangedIDsTests {
         let stage: Stage
 
         init() throws {

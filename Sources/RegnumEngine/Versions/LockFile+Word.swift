@@ -3,7 +3,7 @@
 
 import Synchronization
 
-extension SharedFile {
+extension LockFile {
     /// A number below 2^48 with 16 check bits computed from it and its offset.
     struct Word {
         let address: UnsafeMutablePointer<Atomic<UInt64>>

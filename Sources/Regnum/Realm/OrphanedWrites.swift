@@ -23,7 +23,7 @@ struct OpenWrite: @unchecked Sendable {
     /// True if the write has changed anything.
     let hasChanges: Bool
     let afterWrite: [@Sendable () -> Void]
-    let fate: WriteFate?
+    let fate: WriteOutcome?
     /// For a Realm confined to a thread: the task that began the write, because a thread serves one task after another.
     let task: Int?
     let owner: Owner
@@ -46,7 +46,7 @@ struct OpenWrite: @unchecked Sendable {
 }
 
 /// The open writes of the process.
-enum OpenWrites {
+enum OrphanedWrites {
     private struct State {
         var writes: [RealmCache.Key: OpenWrite] = [:]
         var isTimed = false
@@ -186,9 +186,9 @@ extension RealmCore {
     func keepWriteWhenReleased() {
         let settings = settings
         guard let key = settings.key else { return }
-        settings.task = OpenWrites.currentTask(key.confinement)
+        settings.task = OrphanedWrites.currentTask(key.confinement)
         if settings.owner != nil { return }
-        settings.owner = OpenWrites.owner(key.confinement, settings.queue, settings.mailbox?.actor)
+        settings.owner = OrphanedWrites.owner(key.confinement, settings.queue, settings.mailbox?.actor)
     }
 
     /// Called with the last reference: keeps an open write.
@@ -196,11 +196,11 @@ extension RealmCore {
         guard isWriting, !session.database.isForked, let settings = configurationBox as? RealmSettings,
             let key = settings.key, let owner = settings.owner, !owner.hasEnded
         else { return }
-        OpenWrites.keep(
+        OrphanedWrites.keep(
             OpenWrite(
                 session: session, configuration: settings.configuration, hasChanges: hasUncommittedChanges,
                 afterWrite: settings.afterWrite, fate: settings.writeFate, task: settings.task, owner: owner,
-                deadline: OpenWrites.deadline(task: settings.task)), at: key)
+                deadline: OrphanedWrites.deadline(task: settings.task)), at: key)
     }
 
     /// Continues a write that another Realm has begun on the same session.

@@ -16,7 +16,7 @@ internal import RegnumSystem
 
 /// Any thread. State: `waiting`, `current`, `isCancelled` and `absent`, guarded by the mutex, which is never held while
 /// others' code runs.
-final class TurnQueue: Sendable {
+final class WriterLockQueue: Sendable {
     private struct Request: Sendable {
         let number: UInt64
         /// Requests of one origin are served in order.
@@ -47,16 +47,16 @@ final class TurnQueue: Sendable {
     /// Its single thread waits for the writer lock.
     private let worker = DispatchQueue(label: "regnum.turns")
 
-    private struct Weak: Sendable { weak var queue: TurnQueue? }
+    private struct Weak: Sendable { weak var queue: WriterLockQueue? }
     private static let queues = Lock<[ObjectIdentifier: Weak]>([:])
 
     /// The queue of the database; lives as long as somebody holds it.
-    static func of(_ database: Database) -> TurnQueue {
+    static func of(_ database: Database) -> WriterLockQueue {
         let key = ObjectIdentifier(database)
         return queues.withLock { queues in
             if let queue = queues[key]?.queue { return queue }
             queues = queues.filter { $0.value.queue != nil }
-            let made = TurnQueue(database)
+            let made = WriterLockQueue(database)
             queues[key] = Weak(queue: made)
             return made
         }

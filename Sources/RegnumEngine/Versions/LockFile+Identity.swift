@@ -4,7 +4,7 @@
 
 import RegnumSystem
 
-extension SharedFile {
+extension LockFile {
     /// False for a file of another program, which is left untouched. A lock file of any database or layout begins with
     /// the magic. A file without content counts as ours: one that is empty, or all zero and no longer than a lock file,
     /// as a power loss may leave it. So does a file of the right length whose first page is damaged, if its last page,

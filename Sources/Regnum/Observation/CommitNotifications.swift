@@ -7,7 +7,7 @@ internal import RegnumEngine
 internal import RegnumSystem
 
 /// Mutable state: `places`, guarded by its lock, which is never held while a notifier runs.
-enum CommitBoard {
+enum CommitNotifications {
     private struct WeakNotifier: Sendable { weak var notifier: RealmNotifier? }
     private struct Place: Sendable {
         var notifiers: [WeakNotifier] = []

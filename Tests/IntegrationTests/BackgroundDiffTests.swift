@@ -101,7 +101,7 @@ private final class LookStage: @unchecked Sendable {
     }
 }
 
-@Suite struct BackgroundLookTests {
+@Suite struct BackgroundDiffTests {
     private let sorted: (Realm) -> Results<LookedRow> = {
         $0.objects(LookedRow.self).filter("rank >= 10").sorted(byKeyPath: "rank")
     }
@@ -256,7 +256,7 @@ private final class LookStage: @unchecked Sendable {
             if !invalidates {
                 try stage.queue.sync {
                     let realm = try #require(stage.realm)
-                    realm.deliverByTurns(LookLimits())
+                    realm.deliverByTurns(DiffLimits())
                     #expect(stage.told.count == 1 && realm.objects(LookedRow.self).filter("rank == 1").count == 1)
                     #expect(realm.refresh())
                 }

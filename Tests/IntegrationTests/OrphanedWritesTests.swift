@@ -51,7 +51,7 @@ private actor KeptActor {
     }
 }
 
-@Suite struct OpenWritesTests {
+@Suite struct OrphanedWritesTests {
     @Test("on a thread, in a file and in memory", arguments: [true, false])
     func onThread(inMemory: Bool) throws {
         let folder = inMemory ? nil : TestFolder()

@@ -6,7 +6,7 @@ internal import Foundation
 internal import RegnumSystem
 
 /// A callback scheduler. Any thread may schedule work.
-enum DeliveryPlace: Sendable {
+enum CallbackScheduler: Sendable {
     case main
     case queue(DispatchQueue)
     case actor(ActorMailbox)
@@ -15,7 +15,7 @@ enum DeliveryPlace: Sendable {
     case none
 
     /// The scheduler of the calling thread; nil if it runs no run loop that could call back.
-    static func ofCaller(_ queue: DispatchQueue?) -> DeliveryPlace? {
+    static func ofCaller(_ queue: DispatchQueue?) -> CallbackScheduler? {
         if let queue { return QueueConfinement.isMain(queue) ? .main : .queue(queue) }
         if QueueConfinement.isMain { return .main }
         return RunLoop.current.currentMode == nil ? nil : .runLoop(WakeableLoop())
@@ -38,7 +38,7 @@ enum DeliveryPlace: Sendable {
 
 extension RealmCore {
     /// The scheduler of this Realm's callbacks; nil if none could run.
-    var deliveryPlace: DeliveryPlace? {
+    var deliveryPlace: CallbackScheduler? {
         if let notifier { return notifier.place }
         if let mailbox = settings.mailbox { return .actor(mailbox) }
         return .ofCaller(settings.queue)

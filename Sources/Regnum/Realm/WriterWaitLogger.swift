@@ -6,7 +6,7 @@ internal import RegnumEngine
 internal import RegnumSystem
 internal import Synchronization
 
-package enum WriterWatch {
+package enum WriterWaitLogger {
     /// The waiting time in milliseconds before the first log message; then twice that, four times, and so on.
     package static var patience: Int {
         get { limit.load(ordering: .relaxed) }
@@ -43,8 +43,8 @@ package enum WriterWatch {
                 guard let database = database.database else { return }
                 Logger.log(
                     .warn,
-                    "DB: A write has waited \(WriterWatch.seconds(since: beginning)) for its turn: \(path). "
-                        + "\(WriterWatch.holder(of: database)). Only one write runs at a time, among threads and "
+                    "DB: A write has waited \(WriterWaitLogger.seconds(since: beginning)) for its turn: \(path). "
+                        + "\(WriterWaitLogger.holder(of: database)). Only one write runs at a time, among threads and "
                         + "processes: keep transactions short.")
                 tellLater(after: milliseconds &* 2)
             }

@@ -11,7 +11,7 @@
 
 import RegnumSystem
 
-extension SharedFile {
+extension LockFile {
     private static let firstPinByte = 1 << 62 + 1 << 56
     private static var pinBytes: Range<Int> { firstPinByte..<firstPinByte + Int(CommitSlot.versionLimit) }
 

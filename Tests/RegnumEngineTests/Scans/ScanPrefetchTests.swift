@@ -4,8 +4,8 @@
 import RegnumEngine
 import Testing
 
-@Suite("LinesAhead")
-struct LinesAheadTests {
+@Suite("ScanPrefetch")
+struct ScanPrefetchTests {
     private static let lineByteCount = 64
 
     /// Memory in which the first byte of each line up to `byteCount` is 1, and everything else 100.
@@ -26,7 +26,7 @@ struct LinesAheadTests {
             (.float32, 4000), (.float64, 8000), (.bytes12, 12000), (.bytes16, 16000),
         ])
     func values(_ form: ColumnForm, _ byteCount: Int) {
-        var lines = LinesAhead()
+        var lines = ScanPrefetch()
         defer { lines.deallocate() }
         let memory = (0..<3).map { _ in Self.makeMemory(byteCount) }
         defer { for memory in memory { memory.deallocate() } }
@@ -40,7 +40,7 @@ struct LinesAheadTests {
 
     @Test("of columns of different length each is touched to its end")
     func lengths() {
-        var lines = LinesAhead()
+        var lines = ScanPrefetch()
         defer { lines.deallocate() }
         let (short, long) = (Self.makeMemory(1000), Self.makeMemory(8000))
         defer {
@@ -54,7 +54,7 @@ struct LinesAheadTests {
 
     @Test("of texts the bytes are touched where they will be read", arguments: [true, false])
     func texts(_ withBytes: Bool) {
-        var lines = LinesAhead()
+        var lines = ScanPrefetch()
         defer { lines.deallocate() }
         let sample = SampleColumn(form: .text16, count: 1000, nulls: false, seed: 1)
         sample.fill(texts: (0..<1000).map { _ in [1, 1, 1, 1, 1] })
@@ -73,7 +73,7 @@ struct LinesAheadTests {
 
     @Test("enough is 16 columns or 64 KiB, and what is added beyond is left out or touched, but never lost track of")
     func limits() {
-        var lines = LinesAhead()
+        var lines = ScanPrefetch()
         defer { lines.deallocate() }
         let memory = Self.makeMemory(8000)
         defer { memory.deallocate() }

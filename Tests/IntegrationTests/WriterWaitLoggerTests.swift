@@ -17,7 +17,7 @@ class WaitingRow: Object {
 }
 
 @Suite("Waiting for the writer's turn", .serialized)
-struct WriterWatchTests {
+struct WriterWaitLoggerTests {
     /// Takes the lines that name `path`, and wakes who waits for one.
     private final class Lines: Sendable {
         let path: String
@@ -43,11 +43,11 @@ struct WriterWatchTests {
 
     /// Calls `body` while lines about waiting come soon, to `lines`.
     private func watching(_ lines: Lines, _ body: () throws -> Void) rethrows {
-        let (logger, patience) = (Logger.shared, WriterWatch.patience)
-        WriterWatch.patience = 20
+        let (logger, patience) = (Logger.shared, WriterWaitLogger.patience)
+        WriterWaitLogger.patience = 20
         defer {
             Logger.shared = logger
-            WriterWatch.patience = patience
+            WriterWaitLogger.patience = patience
         }
         try body()
     }
@@ -66,7 +66,7 @@ struct WriterWatchTests {
                 }
                 let line = try #require(lines.first())
                 #expect(line.contains("Thread 0x"))
-                #expect(line.contains("in the Realm opened at IntegrationTests/WriterWatchTests.swift:"))
+                #expect(line.contains("in the Realm opened at IntegrationTests/WriterWaitLoggerTests.swift:"))
             }
             realm.cancelWrite()
             #expect(done.wait(timeout: .now() + 60) == .success)
@@ -118,7 +118,7 @@ struct WriterWatchTests {
             DispatchQueue.global().async { continuation.resume(returning: done.wait(timeout: .now() + 60) == .success) }
         }
         #expect(hasEnded)
-        let words = "in the Realm opened at IntegrationTests/WriterWatchTests.swift:\(place), for "
+        let words = "in the Realm opened at IntegrationTests/WriterWaitLoggerTests.swift:\(place), for "
         #expect(told?.contains(words) == true, "\(told ?? "nil")")
         _ = try? Realm.deleteFiles(for: configuration)
     }

@@ -10,7 +10,7 @@
 import RegnumSystem
 
 /// Thread-safe. State: `waiting` and `offer`, guarded by the mutex, which is never held while `onTaken` runs.
-final class TurnOffers: Sendable {
+final class WriterLockHandOff: Sendable {
     private struct Offer {
         let number: UInt64
         let onTaken: @Sendable () -> Void
@@ -62,7 +62,7 @@ extension Database {
     package func offerTurn(_ number: UInt64, onTaken: @escaping @Sendable () -> Void) throws(EngineError) {
         while true {
             try enterWriter()
-            noteWriter(WriterNote(.offered))
+            noteWriter(WriterLockHolder(.offered))
             if offers.make(number, onTaken) { return }
             leaveWriter()
         }

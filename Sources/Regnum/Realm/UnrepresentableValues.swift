@@ -6,7 +6,7 @@ internal import RegnumEngine
 
 /// Counts objects of one table, with the values they would have if no migration block changed them. Passes over the
 /// table once for each such property.
-struct UnformedValues {
+struct UnrepresentableValues {
     let schema: ClassSchema
     let table: Table
 

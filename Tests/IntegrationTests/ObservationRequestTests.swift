@@ -54,7 +54,7 @@ enum KeepingObservation: CaseIterable {
 }
 
 @Suite("Observations that begin elsewhere, and those that end")
-struct ObservedElsewhereTests {
+struct ObservationRequestTests {
     private static func configuration() -> Realm.Configuration {
         Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [FaultRow.self, FaultPart.self])
     }

@@ -42,8 +42,8 @@ private struct Web {
 
     func table(_ index: Int) -> Table { writer.tables[index] }
 
-    func walk() throws -> RegionWalk {
-        RegionWalk(older: told, newer: writer, changes: try writer.changes(since: told))
+    func walk() throws -> RegionTraversal {
+        RegionTraversal(older: told, newer: writer, changes: try writer.changes(since: told))
     }
 
     func write(_ body: () throws -> Void) throws {
@@ -68,14 +68,14 @@ private struct Web {
     }
 
     /// Whether at most `depth` links lead from the object to one that changed.
-    func leadsToChange(_ table: Table, _ key: ObjectKey, _ depth: Int, _ walk: RegionWalk) throws -> Bool {
+    func leadsToChange(_ table: Table, _ key: ObjectKey, _ depth: Int, _ walk: RegionTraversal) throws -> Bool {
         if walk.changes[table.definition.key]?.modified.contains(key) ?? false { return true }
         if depth == 0 { return false }
         return try targets(table, key).contains { try leadsToChange($0.table, $0.key, depth - 1, walk) }
     }
 }
 
-@Suite struct RegionWalkTests {
+@Suite struct RegionTraversalTests {
     @Test("a change reaches what leads to it over no more links than asked for", arguments: UInt64(1)...12)
     func reach(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)

@@ -6,7 +6,7 @@ internal import RegnumEngine
 internal import RegnumObservation
 internal import Synchronization
 
-final class BackgroundLook: @unchecked Sendable {
+final class BackgroundDiff: @unchecked Sendable {
     // Sendable: `preparation` is run by the thread that claims it, and changed only after that.
     private var preparation: ChangePreparation?
     /// Marks the file as about to be released: the Realm may be gone before the thread has finished reading it.
@@ -61,7 +61,7 @@ final class BackgroundLook: @unchecked Sendable {
 }
 
 /// The largest diffs that the Realm's own thread computes itself.
-package struct LookLimits: Sendable {
+package struct DiffLimits: Sendable {
     /// The number of changed objects of a table; each takes up to a few microseconds.
     package var changes = 1024
     /// The number of objects of a table that a query reads.
@@ -70,8 +70,8 @@ package struct LookLimits: Sendable {
     package init() {}
 
     /// Leaves every diff to another thread, for tests.
-    package static var none: LookLimits {
-        var limits = LookLimits()
+    package static var none: DiffLimits {
+        var limits = DiffLimits()
         (limits.changes, limits.rows) = (0, 0)
         return limits
     }

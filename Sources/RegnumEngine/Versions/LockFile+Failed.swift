@@ -15,7 +15,7 @@
 // This ends with the last of those sessions, or with the process. Damaged words count as zero: if the disk has failed
 // and the lock file is damaged too, a session may show pages that others have overwritten.
 
-extension SharedFile {
+extension LockFile {
     /// Failed commits that a process shows; zeros if none.
     struct Failed {
         /// The highest version number.

@@ -6,7 +6,7 @@ internal import Foundation
 internal import RegnumEngine
 internal import RegnumQuery
 
-enum ValueFigures {
+enum ValueAggregates {
     /// Returns an aggregate; `.null` if there are no values, but the sum of no values is 0. Sums of integers wrap on
     /// overflow; other sums are computed as Double, those of decimals as Decimal128.
     static func figure(_ kind: AggregateKind, of values: [Value], isDecimal: Bool = false) -> Value {
@@ -123,7 +123,7 @@ extension RealmCollection {
     }
 
     private func figure(_ kind: AggregateKind) -> Value {
-        ValueFigures.figure(kind, of: engineValues, isDecimal: Element._shape.type == .any)
+        ValueAggregates.figure(kind, of: engineValues, isDecimal: Element._shape.type == .any)
     }
 }
 
@@ -140,7 +140,8 @@ extension RealmCollection where Element.PersistedType: AddableType {
     public func sum() -> Element {
         let isUnmanaged = _handle.state == nil
         return converted(
-            isUnmanaged ? ValueFigures.unmanagedSum(of: engineValues, Element._shape) : figure(.sum), to: Element.self)
+            isUnmanaged ? ValueAggregates.unmanagedSum(of: engineValues, Element._shape) : figure(.sum),
+            to: Element.self)
     }
 
     /// Returns the average of the elements, or nil if there is none.
