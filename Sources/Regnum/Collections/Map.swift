@@ -287,7 +287,7 @@ extension Map: AnyMap, TracedField {
     static func hasForm(for stored: RegnumEngine.Value) -> Bool { formed(stored, as: Value.self) is Value }
 
     func storableElements(of value: Any) -> OwnedElements? {
-        if let map = value as? Map {
+        if let map = instance(value, of: Map.self) {
             guard let place = map.checkedPlace() else {
                 return OwnedElements(kind: .dictionary, keys: map.rawKeys, values: map.engineValues)
             }
@@ -331,9 +331,7 @@ extension Map: AnyMap, TracedField {
             _assign(map)
             return true
         }
-        guard let given = (value as? any AnyMap)?.anyEntries ?? Coercion.entries(value)?.map({ ($0, $1) }) else {
-            return false
-        }
+        guard let given = Coercion.mapEntries(value) else { return false }
         let coerced = given.map {
             (Key(_mapKey: $0.key), coercedElement($0.value as Any, Value.self, .dictionary))
         }

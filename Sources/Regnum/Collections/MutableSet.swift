@@ -250,7 +250,7 @@ extension MutableSet: AnyList {
             return true
         }
         if Element._shape.isPartial, let place = writablePlace() { return replaceStored(with: value, place) }
-        if let set = value as? MutableSet {
+        if let set = instance(value, of: MutableSet.self) {
             _assign(set)
             return true
         }

@@ -209,7 +209,7 @@ private struct Creation {
             let name = binding.schema.properties[place].name
             guard let (property, value) = entries.first(where: { $0.property.name == name }) else { return nil }
             if property.hasTarget {
-                guard let target = unwrapped(value) as? ObjectBase, target.rowContext != nil, target.core === core
+                guard let target = unwrapped(value).flatMap(objectBase), target.rowContext != nil, target.core === core
                 else { return nil }
                 values.append(.link(target.rowKey))
             } else {
@@ -289,10 +289,9 @@ private struct Creation {
         if !property.isOwnedCollection { return ([], [value]) }
         guard let present = unwrapped(value) else { return ([], []) }
         if property.isMap {
-            let given =
-                (isInstance(present) ? present as? any AnyMap : nil)?.anyEntries
-                ?? Coercion.entries(present)?.map { ($0, $1) }
-            guard let given else { ObjectFilling.refuse(value, property, binding.schema) }
+            guard let given = Coercion.mapEntries(present) else {
+                ObjectFilling.refuse(value, property, binding.schema)
+            }
             for (key, _) in given { checkKey(key) }
             return (given.map(\.key), given.map { $0.value as Any })
         }
@@ -392,9 +391,7 @@ extension Creation {
     private func anyValues(_ value: Any, _ property: ClassProperty) -> [AnyRealmValue] {
         guard let value = unwrapped(value) else { return [] }
         if property.shape.collectionKind == .none { return AnyRealmValue._coerced(value).map { [$0] } ?? [] }
-        let elements =
-            (isInstance(value) ? value as? any AnyMap : nil)?.anyEntries.map { $0.1 as Any }
-            ?? Coercion.entries(value).map { Array($0.values) }
+        let elements = Coercion.mapEntries(value)?.map { $0.value as Any }
         return (elements ?? Coercion.elements(value) ?? []).compactMap { AnyRealmValue._coerced($0) }
     }
 
@@ -408,9 +405,7 @@ extension Creation {
     private func copied(_ value: Any, _ property: ClassProperty) -> Any {
         guard let value = unwrapped(value) else { return value }
         if property.shape.collectionKind == .none { return AnyRealmValue._coerced(value).map { copied($0) } ?? value }
-        if let given = (isInstance(value) ? value as? any AnyMap : nil)?.anyEntries
-            ?? Coercion.entries(value)?.map({ ($0, $1) })
-        {
+        if let given = Coercion.mapEntries(value) {
             var entries: [String: Any] = [:]
             for (key, value) in given {
                 let present = value as Any

@@ -68,7 +68,9 @@ extension ObjectBase {
         while let dot = names.firstIndex(of: ".") {
             guard let next = owner.value(forKey: String(names[..<dot])) else { return nil }
             names = names[names.index(after: dot)...]
-            guard let object = next as? ObjectBase else { return KeyPathParts.value(of: next, at: String(names)) }
+            guard let object = unwrapped(next).flatMap(objectBase) else {
+                return KeyPathParts.value(of: next, at: String(names))
+            }
             owner = object
         }
         return owner.value(forKey: String(names))
@@ -81,7 +83,7 @@ extension ObjectBase {
         while let dot = names.firstIndex(of: ".") {
             guard let next = owner.value(forKey: String(names[..<dot])) else { return }
             names = names[names.index(after: dot)...]
-            guard let object = next as? ObjectBase else {
+            guard let object = unwrapped(next).flatMap(objectBase) else {
                 return KeyPathParts.setValue(value, of: next, at: String(names))
             }
             owner = object

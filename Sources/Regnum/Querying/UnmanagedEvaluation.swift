@@ -76,7 +76,7 @@ private struct UnmanagedObject: PlainObject {
     }
 
     private static func plain(_ value: Any?) -> (any PlainObject)? {
-        (value.flatMap { unwrapped($0) } as? ObjectBase).map { UnmanagedObject(object: $0) }
+        value.flatMap { unwrapped($0) }.flatMap(objectBase).map { UnmanagedObject(object: $0) }
     }
 }
 

@@ -344,9 +344,7 @@ struct Opening {
             try reader.extend(toPages: UInt64(count >> 12))
         }
         let mended = settled.flatMap { Self.standIn($0, for: slots) }
-        if let mended {
-            slots.insert(mended, at: slots.firstIndex { $0.slot.version < mended.slot.version } ?? slots.count)
-        }
+        if let mended { Self.insert(mended, into: &slots) }
         func remainsOrThrow(_ why: EngineError) throws(EngineError) -> Database {
             guard options.takesOlderCommit, options.isReadOnly,
                 let found = remains(slots.map(\.slot), header, seal, reader, why: why)
@@ -359,13 +357,9 @@ struct Opening {
         }
         for placed in options.mutant == .noFallback ? Array(slots.prefix(1)) : slots {
             let slot = placed.slot
-            if options.mutant == .growthTrusted, slot.highWater > UInt64(count >> 12) {
-                throw corrupted("the file is too short")
-            }
+            try requireLength(count, for: slot)
             let isSettled = settled.map { $0.slot.isSameCommit(as: slot) } ?? false
-            if let settled, !isSettled, passedOver == nil, let page = Self.damagedPage(placed, beside: settled),
-                options.mutant != .settledSlotIgnored
-            {
+            if !isSettled, passedOver == nil, let page = damagedPage(placed, settled) {
                 return try remainsOrThrow(corrupted("the newest commit's slot is damaged or was replaced", page: page))
             }
             let isLong = Self.isLong(slot, byteCount: count)
@@ -401,6 +395,24 @@ struct Opening {
         let isCut = rejected.contains { $0.slot.highWater > UInt64(count >> 12) }
         return try remainsOrThrow(
             corrupted(isCut ? "the file ends before its content does" : "no commit of the file is whole"))
+    }
+
+    /// Inserts a slot into slots that are ordered by version, newest first.
+    private static func insert(_ placed: CommitSlot.Placed, into slots: inout [CommitSlot.Placed]) {
+        slots.insert(placed, at: slots.firstIndex { $0.slot.version < placed.slot.version } ?? slots.count)
+    }
+
+    /// With a seeded bug, throws if the file is shorter than the commit needs. Otherwise such a commit is rejected later.
+    private func requireLength(_ byteCount: Int, for slot: CommitSlot) throws(EngineError) {
+        if options.mutant == .growthTrusted, slot.highWater > UInt64(byteCount >> 12) {
+            throw corrupted("the file is too short")
+        }
+    }
+
+    /// Returns the page of a slot that the clean-shutdown record proves to be damaged or replaced; nil if none is.
+    private func damagedPage(_ placed: CommitSlot.Placed, _ settled: CommitSlot.Placed?) -> UInt64? {
+        guard let settled, options.mutant != .settledSlotIgnored else { return nil }
+        return Self.damagedPage(placed, beside: settled)
     }
 
     /// Removes everything from the file that a later opening could mistake for the commit that counts.

@@ -56,9 +56,7 @@ extension Evaluator {
         case .comparePaths(let left, let comparison, let right, let options):
             return try compare(left, comparison, right, options, table, location)
         case .compareAggregate(let aggregate, let comparison, let path):
-            let found = try value(aggregate, table, location)
-            let other = aggregate.counterpart(try value(path, table, location))
-            return Self.compare(found, comparison, other, [], isMixed: path.isMixed)
+            return try compare(aggregate, comparison, path, table, location)
         case .subquery(let path, let inner, let test, let isCorrelated):
             var evaluator = self
             if isCorrelated { evaluator.scopes.append(Scope(table: table, location: location)) }
@@ -70,12 +68,21 @@ extension Evaluator {
             let scope = scopes[scopes.count - levels]
             return try holds(node, scope.table, scope.location)
         case .text(let text):
-            if let passing = try passingTexts(text, table) { return passing.contains(location.key.rawValue) }
-            return try table.hasTerm(text.term, location.key, inTextIndexOf: text.column)
+            return try passingTexts(text, table)?.contains(location.key.rawValue)
+                ?? table.hasTerm(text.term, location.key, inTextIndexOf: text.column)
         case .geo(let test): return try lies(test, table, location)
         case .pieces(let pieces): return try holds(pieces, table, location)
         case .piece(let index): return pieceAnswers[index]
         }
+    }
+
+    private func compare(
+        _ aggregate: BoundAggregate, _ comparison: ComparisonOperator, _ path: BoundPath, _ table: Table,
+        _ location: RowLocation
+    ) throws(EngineError) -> Bool {
+        let found = try value(aggregate, table, location)
+        let other = aggregate.counterpart(try value(path, table, location))
+        return Self.compare(found, comparison, other, [], isMixed: path.isMixed)
     }
 
     private func holds(_ pieces: [PlanNode], _ table: Table, _ location: RowLocation) throws(EngineError) -> Bool {
