@@ -46,7 +46,7 @@ public struct RealmFileError: Error, Sendable, Equatable {
     /// The class, property and object at which the error was met, as "Dog.name".
     public internal(set) var location: String?
 
-    init(_ code: Code, _ message: String, filePath: String = "", ref: UInt64? = nil, location: String? = nil) {
+    package init(_ code: Code, _ message: String, filePath: String = "", ref: UInt64? = nil, location: String? = nil) {
         self.code = code
         self.message = message
         self.filePath = filePath

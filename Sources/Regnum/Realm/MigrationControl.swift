@@ -137,6 +137,8 @@ package struct MigrationExtras: Sendable {
     var control: MigrationControl?
     /// How much memory writes may take before they write ahead; nil for the usual. Tests have less.
     var spillLimits: SpillLimits?
+    /// What brings a file in Realm's own format into Regnum's; see `LegacyFile`.
+    var legacyFile: LegacyFile?
     /// Where the file lies; nil for the system's files. Tests have others that fail and crash on demand.
     package var fileSystem: (any FileSystem)?
 }

@@ -52,7 +52,7 @@ extension Realm {
 }
 
 /// What lies beside a Realm's file at times.
-enum SideFiles {
+package enum SideFiles {
     private static let ends = [
         ".note", ".management", ".log", ".log_a", ".log_b", ".before-migration", ".before-migration.compacting",
         ".compacting",
@@ -60,9 +60,11 @@ enum SideFiles {
     /// Beside which the copies of rehearsals and seed files are made, until they are done: see `TemporaryFile`.
     static let rehearsal = ".rehearsal"
     static let seed = ".seed"
+    /// Beside which imports make new files.
+    package static let importing = ".import"
 
     /// Removes all files whose names begin with that of `path` and a dot.
-    static let removeCompanions: @Sendable (String) -> Void = { path in
+    package static let removeCompanions: @Sendable (String) -> Void = { path in
         let url = URL(fileURLWithPath: path)
         let folder = url.deletingLastPathComponent()
         let start = url.lastPathComponent + "."
@@ -92,7 +94,7 @@ enum SideFiles {
         let files = PosixFileSystem.shared
         for place in Set([path, target]) {
             TemporaryFile.removeLeftovers(beside: place, in: files)
-            for end in [rehearsal, seed] {
+            for end in [rehearsal, seed, importing] {
                 TemporaryFile.removeLeftovers(beside: place + end, in: files, removeCompanions: removeCompanions)
             }
             guard isThere else { continue }

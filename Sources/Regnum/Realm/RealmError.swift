@@ -50,7 +50,7 @@ extension Realm {
         /// The words for a person; empty where none were given.
         let message: String
 
-        init(_ code: Code, _ reason: Reason, _ message: String, fileURL: URL? = nil) {
+        package init(_ code: Code, _ reason: Reason, _ message: String, fileURL: URL? = nil) {
             self.code = code
             self.reason = reason
             self.message = message
