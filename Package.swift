@@ -70,7 +70,7 @@ let package = Package(
         ]),
         library("RegnumRealmImport",
             ["RegnumRealmFile", "Regnum", "RegnumQuery", "RegnumEngine", "RegnumSystem"]),
-        library("RegnumTestKit", ["Regnum", "RegnumSimulation", "RegnumSystem"]),
+        library("RegnumTestKit", ["RegnumRealmImport", "Regnum", "RegnumSimulation", "RegnumSystem"]),
         library("RegnumReactive", [
             "Regnum",
             .product(name: "OpenCombine", package: "OpenCombine", condition: publishers),
@@ -97,7 +97,10 @@ let package = Package(
         tests("RegnumInspectTests", ["RegnumInspect", "Regnum", "RegnumEngine", "RegnumSystem"]),
         tests("RegnumRealmFileTests", ["RegnumRealmFile", "RegnumSystem"], resources: [.copy("Fixtures")]),
         tests("RegnumRealmImportTests",
-            ["RegnumRealmImport", "RegnumRealmFile", "RealmSwift", "Regnum", "RegnumEngine", "RegnumSystem"]),
+            [
+                "RegnumRealmImport", "RegnumRealmFile", "RegnumTestKit", "RealmSwift", "Regnum", "RegnumEngine",
+                "RegnumSystem",
+            ]),
         tests("SimulationTests", ["RegnumEngine", "RegnumSystem", "RegnumSimulation"]),
         tests("TidyTests", [], exclude: ["ApiSymbols.txt", "Ratchet.txt"]),
     ].filter { !$0.isTest || chosenTests?.contains($0.name) ?? true }

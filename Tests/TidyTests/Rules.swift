@@ -64,7 +64,7 @@ enum Rules {
             "RegnumReactive": standard.union(foundation)
                 .union(["Regnum", "Combine", "OpenCombine", "OpenCombineDispatch"]),
             "RegnumTestKit": standard.union(foundation)
-                .union(["Regnum", "RegnumSimulation", "RegnumSystem", "Testing", "XCTest"]),
+                .union(["Regnum", "RegnumRealmImport", "RegnumSimulation", "RegnumSystem", "Testing", "XCTest"]),
         ]
     }()
 

@@ -114,7 +114,7 @@ enum RealmOpening {
             let legacyFile = configuration.extras.legacyFile, !configuration.readOnly,
             configuration.extras.fileSystem == nil, try legacyFile.run(path, configuration)
         else { throw refusal }
-        Logger.log(.info, "DB: Imported the file in Realm's own format: \(path)")
+        Logger.log(.info, "DB: A file in Realm's own format was imported: \(path)")
         return try Database.open(path: path, fileSystem: configuration.files, options: options)
     }
 

@@ -47,7 +47,11 @@ struct JSONParser {
     private func problem(_ words: String) -> Problem { Problem(words: "\(words), at byte \(place + 1)") }
 
     private mutating func skipSpace() {
-        while place < bytes.count, [0x20, 0x09, 0x0a, 0x0d].contains(bytes[place]) { place += 1 }
+        while place < bytes.count {
+            let byte = bytes[place]
+            guard byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 else { return }
+            place += 1
+        }
     }
 
     private mutating func take(_ byte: UInt8) -> Bool {
@@ -128,7 +132,12 @@ struct JSONParser {
 
     private mutating func string() throws(Problem) -> String {
         place += 1
-        var text: [UInt8] = []
+        let start = place
+        while place < bytes.count, bytes[place] != UInt8(ascii: "\""), bytes[place] != UInt8(ascii: "\\"),
+            bytes[place] >= 0x20
+        { place += 1 }
+        // Most texts have no escapes.
+        var text = [UInt8](bytes[start..<place])
         while place < bytes.count {
             let byte = bytes[place]
             place += 1

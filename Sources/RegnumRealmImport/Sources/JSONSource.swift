@@ -41,7 +41,11 @@ final class JSONSource: ObjectSource {
 
     /// The end of the line at `offset`.
     private func end(_ offset: Int) -> Int {
-        data[offset...].firstIndex(of: 0x0a) ?? data.endIndex
+        data.withUnsafeBytes { bytes in
+            var place = offset
+            while place < bytes.count, bytes[place] != 0x0a { place += 1 }
+            return place
+        }
     }
 
     private func index() throws {

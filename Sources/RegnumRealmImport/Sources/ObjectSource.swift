@@ -103,7 +103,8 @@ extension SourceClass {
     init(_ table: RealmFileTable) {
         name = table.name
         kind = table.kind
-        objectCount = table.objectCount
+        // A damaged file may claim any number: sums of them must not overflow.
+        objectCount = min(max(table.objectCount, 0), 1 << 40)
         properties = table.properties.map { property in
             SourceProperty(
                 name: property.name, storedName: property.storedName, type: property.type,

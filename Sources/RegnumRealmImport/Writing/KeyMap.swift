@@ -53,7 +53,7 @@ struct KeyMap {
     }
 
     /// Calls `body` with each old key and its new one.
-    func forEach(_ body: (Int64, ObjectKey) throws -> Void) rethrows {
+    func visitAll(_ body: (Int64, ObjectKey) throws -> Void) rethrows {
         for run in runs {
             for offset in 0..<run.count { try body(run.old &+ Int64(offset), ObjectKey(run.new + offset)) }
         }

@@ -188,6 +188,11 @@ final class ObjectImporter<Source: ObjectSource> {
         case (.int, .int(let number)): return .int(number)
         case (.double, .double(let number)): return .double(number)
         case (.bool, .bool(let bit)): return .bool(bit)
+        case (.string, .string(let text)) where text.utf8.count <= FormatLimits.inlineValueByteCount:
+            return .string(text)
+        case (.date, .date(let date)) where date.nanoseconds == 0:
+            return .date(Timestamp(seconds: date.seconds, nanoseconds: 0))
+        case (_, .null) where column.definition.isNullable: return .null
         default: break
         }
         let losses = losses(column.name, key)
@@ -263,6 +268,7 @@ final class ObjectImporter<Source: ObjectSource> {
         _ value: RealmFileValue, _ plan: ColumnPlan, _ table: Table, _ key: ObjectKey, _ old: Int64, isNew: Bool
     ) throws {
         let column = plan.column
+        if isNew, !hasContent(value) { return }
         let losses = losses(plan.name, old)
         defer { if losses.isLossy { lossyValues[place] += 1 } }
         if !isNew {
@@ -325,6 +331,10 @@ final class ObjectImporter<Source: ObjectSource> {
             }
             if value == .null, isNew || !column.isLink { continue }
             if !column.isLink, !ValueConversion.hasLink(value) { continue }
+            if let target = plainTarget(value, column) {
+                try table.set(.link(target), column.column, of: key)
+                continue
+            }
             let losses = losses(column.name, object.key)
             let new: Value =
                 if column.isLink {
@@ -334,6 +344,14 @@ final class ObjectImporter<Source: ObjectSource> {
             if new != .null || !isNew { try table.set(new, column.column, of: key) }
         }
         return cost
+    }
+
+    /// As `target` for a link to an object that is not embedded; nil for all else, which `target` looks at.
+    private func plainTarget(_ value: RealmFileValue, _ plan: ColumnPlan) -> ObjectKey? {
+        guard case .link(let link) = value, let index = plan.targetClass, !plans[index].isEmbedded,
+            source.classIndex(ofTable: link.tableIndex) == index
+        else { return nil }
+        return keys[index].find(link.key)
     }
 
     /// The object that a link of a link column leads to.
@@ -371,7 +389,7 @@ final class ObjectImporter<Source: ObjectSource> {
         for place in plans.indices where plans[place].isEmbedded {
             guard let table = plans[place].table.flatMap({ session.table($0) }) else { continue }
             var ownerless: [ObjectKey] = []
-            keys[place].forEach { old, new in
+            keys[place].visitAll { old, new in
                 if owned[place].contains(new) { return }
                 ownerless.append(new)
                 report.lose(place, nil, old, "the embedded object belongs to no object")
