@@ -20,6 +20,8 @@ public enum ObjectJSON {
     /// Writes the objects of the file.
     ///
     /// - Parameters:
+    ///   - url: The file, in Realm's format or Regnum's. It is only read.
+    ///   - encryptionKey: The 64 bytes of an encrypted file.
     ///   - classNames: Only these classes; all by default. Links to objects of others are written all the same.
     ///   - withSchema: False to leave the line with the classes out.
     ///   - write: Gets the lines, some at a time.
@@ -76,6 +78,8 @@ public enum ObjectJSON {
     /// Makes a new file of lines that `export` has written; there must be none at `target`.
     ///
     /// - Parameters:
+    ///   - url: The lines.
+    ///   - target: The new file.
     ///   - encryptionKey: The 64 bytes with which the new file is encrypted.
     ///   - schema: The classes, if the first line has none.
     ///   - progress: As that of `RealmFileImport`.
