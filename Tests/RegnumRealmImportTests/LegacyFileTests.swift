@@ -73,23 +73,25 @@ import Testing
         #expect(try RealmFile(url: scratch["second.realm.legacy-2"]).formatVersion == 24)
     }
 
-    @Test("an encrypted file is imported with the key of the configuration, and stays encrypted")
-    func encrypted() throws {
-        let scratch = try Scratch()
-        let url = try scratch.fixture("all_types_v24_encrypted.realm", as: "default.realm")
-        var configuration = configuration(url)
-        configuration.encryptionKey = Data(count: 64)
-        #expect { try Realm(configuration: configuration) } throws: { ($0 as? Realm.Error)?.reason == .wrongKey }
-        #expect(try scratch.names == ["default.realm"])
-        configuration.encryptionKey = Fixture.key
-        do {
-            let realm = try Realm(configuration: configuration)
-            try expectSame(realm, scratch["default.realm.legacy"], key: Fixture.key)
+    #if Encryption
+        @Test("an encrypted file is imported with the key of the configuration, and stays encrypted")
+        func encrypted() throws {
+            let scratch = try Scratch()
+            let url = try scratch.fixture("all_types_v24_encrypted.realm", as: "default.realm")
+            var configuration = configuration(url)
+            configuration.encryptionKey = Data(count: 64)
+            #expect { try Realm(configuration: configuration) } throws: { ($0 as? Realm.Error)?.reason == .wrongKey }
+            #expect(try scratch.names == ["default.realm"])
+            configuration.encryptionKey = Fixture.key
+            do {
+                let realm = try Realm(configuration: configuration)
+                try expectSame(realm, scratch["default.realm.legacy"], key: Fixture.key)
+            }
+            #expect(throws: Realm.Error.self) {
+                try Realm(configuration: Realm.Configuration(fileURL: url, schemaVersion: 7, objectTypes: []))
+            }
         }
-        #expect(throws: Realm.Error.self) {
-            try Realm(configuration: Realm.Configuration(fileURL: url, schemaVersion: 7, objectTypes: []))
-        }
-    }
+    #endif
 
     @Test("the migration block runs from the version of the old file")
     func migrates() throws {

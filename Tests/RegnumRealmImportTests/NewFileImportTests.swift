@@ -48,14 +48,16 @@ import Testing
         #expect(try scratch.names == ["\(name).realm", "new.realm"])
     }
 
-    @Test("an encrypted file is imported, and the new one encrypted with a key of its own")
-    func encrypted() throws {
-        let scratch = try Scratch()
-        let old = try scratch.fixture("all_types_v24_encrypted.realm")
-        let key = Data((0..<64).map { UInt8($0) })
-        try expectImport(old, scratch["new.realm"], oldKey: Fixture.key, newKey: key)
-        #expect(throws: Realm.Error.self) { try open(scratch["new.realm"]) }
-    }
+    #if Encryption
+        @Test("an encrypted file is imported, and the new one encrypted with a key of its own")
+        func encrypted() throws {
+            let scratch = try Scratch()
+            let old = try scratch.fixture("all_types_v24_encrypted.realm")
+            let key = Data((0..<64).map { UInt8($0) })
+            try expectImport(old, scratch["new.realm"], oldKey: Fixture.key, newKey: key)
+            #expect(throws: Realm.Error.self) { try open(scratch["new.realm"]) }
+        }
+    #endif
 
     @Test("the classes have their keys, indexes and kinds")
     func schema() throws {
@@ -100,7 +102,9 @@ import Testing
         let secret = try Scratch()
         let encrypted = try secret.fixture("all_types_v24_encrypted.realm")
         try expectRefused(encrypted, secret) { code($0) == .notARealmFile }
-        try expectRefused(encrypted, secret, key: Data(count: 64)) { code($0) == .wrongKey }
+        #if Encryption
+            try expectRefused(encrypted, secret, key: Data(count: 64)) { code($0) == .wrongKey }
+        #endif
         try expectRefused(encrypted, secret, key: Data(count: 3)) { code($0) == .wrongKey }
     }
 
