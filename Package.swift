@@ -41,6 +41,7 @@ let package = Package(
         .library(name: "RegnumTestKit", targets: ["RegnumTestKit"]),
         .library(name: "RegnumReactive", targets: ["RegnumReactive"]),
         .library(name: "RegnumRealmFile", targets: ["RegnumRealmFile"]),
+        .library(name: "RegnumRealmImport", targets: ["RegnumRealmImport"]),
     ],
     traits: [
         .trait(name: "Encryption", description: "Encrypted files, through swift-crypto."),
@@ -67,7 +68,9 @@ let package = Package(
             "RegnumSystem",
             .product(name: "_CryptoExtras", package: "swift-crypto", condition: .when(traits: ["Encryption"])),
         ]),
-        library("RegnumTestKit", ["Regnum", "RegnumSimulation", "RegnumSystem"]),
+        library("RegnumRealmImport",
+            ["RegnumRealmFile", "Regnum", "RegnumQuery", "RegnumEngine", "RegnumSystem"]),
+        library("RegnumTestKit", ["RegnumRealmImport", "Regnum", "RegnumSimulation", "RegnumSystem"]),
         library("RegnumReactive", [
             "Regnum",
             .product(name: "OpenCombine", package: "OpenCombine", condition: publishers),
@@ -93,6 +96,11 @@ let package = Package(
         tests("RegnumReactiveTests", ["RegnumReactive", "Regnum", "RegnumTestKit"]),
         tests("RegnumInspectTests", ["RegnumInspect", "Regnum", "RegnumEngine", "RegnumSystem"]),
         tests("RegnumRealmFileTests", ["RegnumRealmFile", "RegnumSystem"], resources: [.copy("Fixtures")]),
+        tests("RegnumRealmImportTests",
+            [
+                "RegnumRealmImport", "RegnumRealmFile", "RegnumTestKit", "RealmSwift", "Regnum", "RegnumEngine",
+                "RegnumSystem",
+            ]),
         tests("SimulationTests", ["RegnumEngine", "RegnumSystem", "RegnumSimulation"]),
         tests("TidyTests", [], exclude: ["ApiSymbols.txt", "Ratchet.txt"]),
     ].filter { !$0.isTest || chosenTests?.contains($0.name) ?? true }

@@ -1,6 +1,6 @@
 // swift-tools-version: 6.2
-// The command `regnum`: looks into database files, prunes, checks, compacts and salvages them. A package of its own,
-// so that no client resolves what only a command needs.
+// The command `regnum`: looks into database files, prunes, checks, compacts and salvages them, imports files of
+// Realm, and writes JSON. A package of its own, so that no client resolves what only a command needs.
 import PackageDescription
 
 let package = Package(
@@ -22,6 +22,8 @@ let package = Package(
             dependencies: [
                 .product(name: "RealmSwift", package: "regnum"),
                 .product(name: "RegnumInspect", package: "regnum"),
+                .product(name: "RegnumRealmFile", package: "regnum"),
+                .product(name: "RegnumRealmImport", package: "regnum"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: [

@@ -40,6 +40,9 @@ public final class RealmFile {
     /// The tables of classes, in the order of the file.
     public var classes: [RealmFileTable] { tables.filter(\.isClass) }
 
+    /// Texts read so far in which bytes that are no UTF-8 were replaced by U+FFFD.
+    package var replacedTextCount: Int { reader.replacedTexts }
+
     let path: String
     let reader: NodeReader
     private let names: TableNames

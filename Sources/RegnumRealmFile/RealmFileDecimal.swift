@@ -13,7 +13,7 @@ public struct RealmFileDecimal: Sendable, Hashable, CustomStringConvertible {
     /// The power of ten by which the coefficient is multiplied.
     public let exponent: Int
 
-    init(kind: Kind, isNegative: Bool, coefficient: (high: UInt64, low: UInt64) = (0, 0), exponent: Int = 0) {
+    package init(kind: Kind, isNegative: Bool, coefficient: (high: UInt64, low: UInt64) = (0, 0), exponent: Int = 0) {
         self.kind = kind
         self.isNegative = isNegative
         self.coefficient = coefficient

@@ -47,7 +47,7 @@ public struct RealmFileError: Error, Sendable, Equatable {
     /// The class and property where the error was found, such as "Dog.name".
     public internal(set) var location: String?
 
-    init(_ code: Code, _ message: String, filePath: String = "", ref: UInt64? = nil, location: String? = nil) {
+    package init(_ code: Code, _ message: String, filePath: String = "", ref: UInt64? = nil, location: String? = nil) {
         self.code = code
         self.message = message
         self.filePath = filePath

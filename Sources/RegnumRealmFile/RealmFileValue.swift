@@ -55,7 +55,8 @@ public struct RealmFileObjectId: Sendable, Hashable, CustomStringConvertible {
     private let high: UInt64
     private let low: UInt32
 
-    init(_ bytes: UnsafeRawPointer) {
+    /// From 12 bytes.
+    package init(_ bytes: UnsafeRawPointer) {
         high = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
         low = UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt32.self))
     }

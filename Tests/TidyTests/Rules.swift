@@ -59,10 +59,12 @@ enum Rules {
             "RealmSwift": standard.union(foundation).union(["Regnum"]),
             "RegnumInspect": standard.union(foundation).union(engine).union(["RegnumQuery", "Regnum"]),
             "RegnumRealmFile": standard.union(foundation).union(["RegnumSystem", "_CryptoExtras"]),
+            "RegnumRealmImport": standard.union(foundation).union(engine)
+                .union(["RegnumQuery", "Regnum", "RegnumRealmFile"]),
             "RegnumReactive": standard.union(foundation)
                 .union(["Regnum", "Combine", "OpenCombine", "OpenCombineDispatch"]),
             "RegnumTestKit": standard.union(foundation)
-                .union(["Regnum", "RegnumSimulation", "RegnumSystem", "Testing", "XCTest"]),
+                .union(["Regnum", "RegnumRealmImport", "RegnumSimulation", "RegnumSystem", "Testing", "XCTest"]),
         ]
     }()
 

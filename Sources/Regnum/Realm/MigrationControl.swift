@@ -137,6 +137,8 @@ package struct InternalMigrationSettings: Sendable {
     var control: MigrationControl?
     /// The memory that writes may take before they spill; nil for the default. Tests set less.
     var spillLimits: SpillLimits?
+    /// Converts a file in Realm's own format when it is opened; see `LegacyFile`.
+    var legacyFile: LegacyFile?
     /// The file system of the file; nil for the operating system's. Tests set one that fails and crashes on demand.
     package var fileSystem: (any FileSystem)?
 }

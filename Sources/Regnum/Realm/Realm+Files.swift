@@ -53,7 +53,7 @@ extension Realm {
 }
 
 /// The auxiliary files that may exist beside a Realm's file.
-enum SideFiles {
+package enum SideFiles {
     private static let ends = [
         ".note", ".management", ".log", ".log_a", ".log_b", ".before-migration", ".before-migration.compacting",
         ".compacting",
@@ -61,9 +61,11 @@ enum SideFiles {
     /// Names of the temporary files for copies of rehearsals and seed files: see `TemporaryFile`.
     static let rehearsal = ".rehearsal"
     static let seed = ".seed"
+    /// Beside which imports make new files.
+    package static let importing = ".import"
 
     /// Removes all files whose names start with the name of `path` and a dot.
-    static let removeCompanions: @Sendable (String) -> Void = { path in
+    package static let removeCompanions: @Sendable (String) -> Void = { path in
         let url = URL(fileURLWithPath: path)
         let folder = url.deletingLastPathComponent()
         let start = url.lastPathComponent + "."
@@ -94,7 +96,7 @@ enum SideFiles {
         let files = PosixFileSystem.shared
         for place in Set([path, target]) {
             TemporaryFile.removeLeftovers(beside: place, in: files)
-            for end in [rehearsal, seed] {
+            for end in [rehearsal, seed, importing] {
                 TemporaryFile.removeLeftovers(beside: place + end, in: files, removeCompanions: removeCompanions)
             }
             guard isThere else { continue }

@@ -23,3 +23,8 @@ extension Realm {
 
 /// Identifies an asynchronous write, or its commit, on the Realm that returned it.
 public typealias AsyncTransactionId = UInt32
+
+extension Realm {
+    /// What is known of the declared classes, for the package's other modules.
+    package var classSchemas: [ClassSchema] { core.settings.schema.classes }
+}

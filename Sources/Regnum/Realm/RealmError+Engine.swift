@@ -3,12 +3,12 @@
 // do.
 
 internal import Foundation
-internal import RegnumEngine
+package import RegnumEngine
 internal import RegnumSystem
 
 extension Realm.Error {
     /// Translates an error that occurred while opening the file at `path`.
-    init(opening path: String, readOnly: Bool, _ error: EngineError) {
+    package init(opening path: String, readOnly: Bool, _ error: EngineError) {
         let start = "Failed to open Realm file at path '\(path)': "
         func make(_ code: Code, _ reason: Reason, _ words: String) -> Realm.Error {
             Realm.Error(code, reason, start + words, fileURL: URL(fileURLWithPath: path))
@@ -34,7 +34,8 @@ extension Realm.Error {
                 .unsupportedFileFormatVersion, .olderRealmFile,
                 "Database has an unsupported version"
                     + "\(version) and cannot be upgraded. It is a Realm Core file, written by RealmSwift or another "
-                    + "SDK of MongoDB Realm: export its objects there, for example as JSON, and add them to a new file."
+                    + "SDK of Realm: set `legacyFile` of the configuration to `.importing()` of the module "
+                    + "RegnumRealmImport, or make a new file of it with `regnum import-realm OLD NEW`."
             )
         case .notADatabase(_, .directory):
             self =
@@ -80,7 +81,7 @@ extension Realm.Error {
 
     /// Translates an error that occurred while beginning or committing a write, or while reading, in the file at
     /// `path`.
-    init(using path: String, doing action: String, _ error: EngineError) {
+    package init(using path: String, doing action: String, _ error: EngineError) {
         let start = "Failed to \(action) Realm file at path '\(path)': "
         switch error {
         case .corrupted(let damage): self = .damaged(damage, start, path)
@@ -106,7 +107,7 @@ extension Realm.Error {
     }
 
     /// The error of a copy whose target already exists.
-    static func fileExists(_ path: String) -> Realm.Error {
+    package static func fileExists(_ path: String) -> Realm.Error {
         Realm.Error(
             .fileExists, .fileExists,
             "Failed to open file at path '\(path)': File exists. Choose a path where there is nothing, or remove "

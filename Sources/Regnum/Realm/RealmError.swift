@@ -50,7 +50,7 @@ extension Realm {
         /// The message for people; empty if none was given.
         let message: String
 
-        init(_ code: Code, _ reason: Reason, _ message: String, fileURL: URL? = nil) {
+        package init(_ code: Code, _ reason: Reason, _ message: String, fileURL: URL? = nil) {
             self.code = code
             self.reason = reason
             self.message = message

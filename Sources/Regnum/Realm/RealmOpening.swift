@@ -89,15 +89,33 @@ enum RealmOpening {
             try compactIfWanted(configuration, path)
             let database: Database
             do {
-                database = try Database.open(
-                    path: path, fileSystem: configuration.files, options: options(configuration))
-            } catch { throw Realm.Error(opening: path, readOnly: configuration.readOnly, error) }
+                database = try openFile(configuration, path)
+            } catch let error as EngineError {
+                throw Realm.Error(opening: path, readOnly: configuration.readOnly, error)
+            }
             // Another path may lead to a file that is open with other settings.
             if database.options.isReadOnly != configuration.readOnly {
                 throw RealmCache.Setting.readOnly.error(path)
             }
             return database
         }
+    }
+
+    /// Opens the file; one in Realm's own format is imported first if the configuration says how. Throws `EngineError`,
+    /// and the errors of the import.
+    private static func openFile(_ configuration: Realm.Configuration, _ path: String) throws -> Database {
+        let options = options(configuration)
+        let refusal: EngineError
+        do throws(EngineError) {
+            return try Database.open(path: path, fileSystem: configuration.files, options: options)
+        } catch { refusal = error }
+        // Read-only configurations write nothing, and simulated disks hold no such files.
+        guard case .notADatabase(_, let why) = refusal, why != .directory,
+            let legacyFile = configuration.extras.legacyFile, !configuration.readOnly,
+            configuration.extras.fileSystem == nil, try legacyFile.run(path, configuration)
+        else { throw refusal }
+        Logger.log(.info, "DB: A file in Realm's own format was imported: \(path)")
+        return try Database.open(path: path, fileSystem: configuration.files, options: options)
     }
 
     /// Before the first opening in the process: asks whether to compact the file, and compacts it if nobody else has it

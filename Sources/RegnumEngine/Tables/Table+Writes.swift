@@ -68,6 +68,15 @@ extension Table {
         if bytes.count > SpillLimits.longValue { session.noteLongValue(bytes.count) }
     }
 
+    /// Stores a value of a new object, before `finishInsert`: of the column's type, or null if the column allows it.
+    package func fill(_ value: Value, _ column: Int, at location: RowLocation) {
+        guard let tail = groups.uncountedTail else { preconditionFailure("no last group") }
+        tail._withUnsafeGuaranteedRef { tail in
+            precondition(tail.view == location.group, "not the last group")
+            store(value, column, tail, location.row)
+        }
+    }
+
     // MARK: Storing
 
     /// Stores a value of the column's type, or null if the column allows it. Deletes the row that the column owned

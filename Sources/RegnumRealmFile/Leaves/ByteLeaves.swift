@@ -151,7 +151,7 @@ extension NodeReader {
             return texts[place]
         }
         return try withBytes(leaf, index, isText: true) { bytes in
-            bytes.map { .string(String(decoding: $0, as: UTF8.self)) } ?? .null
+            bytes.map { .string(string($0)) } ?? .null
         }
     }
 

@@ -94,7 +94,7 @@ extension NodeReader {
             // A leaf of short strings cannot distinguish an empty value from null.
             let bytes = bytes ?? UnsafeRawBufferPointer(start: nil, count: 0)
             switch type {
-            case .string: return .string(String(decoding: bytes, as: UTF8.self))
+            case .string: return .string(string(bytes))
             case .data: return .data(Data(bytes))
             case .objectId: return bytes.count == 12 ? .objectId(RealmFileObjectId(bytes.baseAddress!)) : nil
             default: return bytes.count == 16 ? .uuid(Self.uuid(bytes.baseAddress!)) : nil

@@ -66,7 +66,7 @@ extension NodeReader {
         case 1: return .bool(x != 0)
         case 2:
             guard case .data(let bytes) = try element(binaries) else { return .null }
-            return .string(String(decoding: bytes.dropLast(), as: UTF8.self))
+            return .string(bytes.dropLast().withUnsafeBytes { string($0) })
         case 4: return try element(binaries)
         case 7: return .date(RealmFileDate(seconds: Int64(bitPattern: x), nanoseconds: 0))
         case 8: return try element(dates)

@@ -29,10 +29,20 @@ final class NodeReader {
     let bytes: FileBytes
     /// Set at the start of each scan or lookup.
     var budget: WorkBudget
+    /// Texts read so far in which bytes that are no UTF-8 were replaced by U+FFFD.
+    var replacedTexts = 0
 
     init(_ bytes: FileBytes) {
         self.bytes = bytes
         budget = WorkBudget(fileByteCount: bytes.byteCount)
+    }
+
+    /// The text of those bytes; see `replacedTexts`.
+    func string(_ bytes: UnsafeRawBufferPointer) -> String {
+        var text = String(decoding: bytes, as: UTF8.self)
+        let isExact = text.withUTF8 { $0.elementsEqual(bytes) }
+        if !isExact { replacedTexts += 1 }
+        return text
     }
 
     // MARK: Nodes

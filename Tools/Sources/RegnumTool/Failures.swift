@@ -5,6 +5,8 @@ import ArgumentParser
 import Foundation
 import RealmSwift
 import RegnumInspect
+import RegnumRealmFile
+import RegnumRealmImport
 
 /// The exit codes other than 0, and other than the argument parser's code 64 for invalid arguments.
 enum Ending {
@@ -30,7 +32,7 @@ struct Failure {
     init(_ error: any Error, _ arguments: FileArguments, isCheck: Bool, advice: String) {
         let reason = (error as? Realm.Error)?.reason.rawValue ?? (error as? InspectionError)?.reason.rawValue
         let damage = ["damaged", "truncated"] + (isCheck ? ["notARealmFile", "tooSmall", "emptyFile"] : [])
-        ending = damage.contains(reason ?? "") ? Ending.damage : Ending.failure
+        var ending = damage.contains(reason ?? "") ? Ending.damage : Ending.failure
         if let reason, let known = Self.sentence(reason, arguments) {
             sentence = known
         } else if let error = error as? Realm.Error {
@@ -38,11 +40,17 @@ struct Failure {
         } else if let error = error as? InspectionError {
             sentence = error.description
             if ending == Ending.damage { sentence += " " + advice }
+        } else if let error = error as? RealmFileError {
+            sentence = error.description + "."
+            if error.code == .damaged || isCheck && error.code == .notARealmFile { ending = Ending.damage }
+        } else if let error = error as? RealmFileImportError {
+            sentence = error.message
         } else if let error = error as? Refusal {
             sentence = error.description
         } else {
             sentence = error.localizedDescription
         }
+        self.ending = ending
     }
 
     static let advice =
@@ -75,8 +83,9 @@ struct Failure {
             return "\(file) is not a Regnum database (header has invalid mnemonic), or its beginning was overwritten: "
                 + "check the path, or restore it from a backup."
         case "olderRealmFile":
-            return "\(file) is a Realm Core file, written by RealmSwift or another SDK of Realm, which Regnum does not "
-                + "read: export its objects with that SDK."
+            return
+                "\(file) is a Realm Core file, written by RealmSwift or another SDK of Realm: make a Regnum file of it "
+                + "with `regnum import-realm OLD NEW`."
         case "newerFormat": return "\(file) was written by a newer version of Regnum: use the regnum of that version."
         case "noAddressSpace": return "\(file): there is no address space left to map it: raise the limit (ulimit -v)."
         case "tooManyFiles": return "\(file): too many open files: raise the limit (ulimit -n)."

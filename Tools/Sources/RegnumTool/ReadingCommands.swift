@@ -5,6 +5,7 @@ import ArgumentParser
 import Foundation
 import RealmSwift
 import RegnumInspect
+import RegnumRealmImport
 
 struct InfoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -22,12 +23,23 @@ struct InfoCommand: ParsableCommand {
 
 struct SchemaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "schema", abstract: "Shows the schema as `Schema.goldenText` has it, its hash and its version.")
+        commandName: "schema", abstract: "Shows the schema as `Schema.goldenText` has it, its hash and its version.",
+        discussion: "With --swift and --json also of files in Realm's own format.")
 
     @OptionGroup var arguments: FileArguments
+    @Flag(help: "Classes of Swift that open the file, or the one that import-realm makes of it.") var swift = false
+    @Flag(help: "One JSON object in one line, which import-json reads.") var json = false
+
+    func validate() throws {
+        if swift, json { throw ValidationError("Name one of --swift and --json.") }
+    }
 
     func run() throws {
         try reporting(on: arguments) {
+            if swift || json {
+                let models = try FileModels(of: arguments.url, encryptionKey: arguments.key())
+                return Output().write(swift ? models.swiftSource : models.json + "\n")
+            }
             let schema = try Realm.fileSchema(for: arguments.configuration())
             let version = try arguments.version().map { "\($0)" } ?? "none"
             Output().write(schema.goldenText + "version \(version) hash \(schema.goldenHash)\n")

@@ -10,7 +10,8 @@ import RegnumInspect
 struct RegnumCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "regnum",
-        abstract: "Looks into Regnum database files, and prunes, checks, compacts and salvages them.",
+        abstract:
+            "Looks into Regnum database files, prunes, checks, compacts and salvages them, and imports files of Realm.",
         discussion: """
             Ends with 0 where all went well, 1 where the file cannot be used or nothing was done, 2 where the file is \
             damaged or objects are missing, and 64 where the arguments cannot be understood.
@@ -19,6 +20,7 @@ struct RegnumCommand: ParsableCommand {
         subcommands: [
             InfoCommand.self, SchemaCommand.self, QueryCommand.self, DeleteCommand.self, CheckCommand.self,
             CompactCommand.self, SalvageCommand.self,
+            ImportRealmCommand.self, ExportJSONCommand.self, ImportJSONCommand.self,
         ])
 
     func run() throws {
@@ -43,7 +45,10 @@ struct FileArguments: ParsableArguments {
 
     var url: URL { URL(fileURLWithPath: file) }
 
-    func key() throws -> Data? {
+    func key() throws -> Data? { try Self.key(in: keyFile) }
+
+    /// The key in a file; nil without a file.
+    static func key(in keyFile: String?) throws -> Data? {
         guard let keyFile else { return nil }
         let bytes: Data
         do { bytes = try Data(contentsOf: URL(fileURLWithPath: keyFile)) } catch {

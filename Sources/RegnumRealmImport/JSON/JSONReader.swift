@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads what JSONWriter writes, by the type of the property.
+
+internal import Foundation
+internal import RegnumRealmFile
+
+struct JSONReader {
+    struct Problem: Error {
+        var words: String
+    }
+
+    /// The number of a class by its name.
+    let classIndex: (String) -> Int?
+
+    /// The value of a property. A property that is missing is null, or an empty collection.
+    func value(_ json: JSONValue?, _ property: SourceProperty) throws -> RealmFileValue {
+        let json = json ?? .null
+        switch (property.collection, json) {
+        case (.none, _): return try single(json, property.type)
+        case (.list, .null): return .list([])
+        case (.set, .null): return .set([])
+        case (.dictionary, .null): return .dictionary([])
+        case (.list, .array(let values)): return .list(try values.map { try single($0, property.type) })
+        case (.set, .array(let values)): return .set(try values.map { try single($0, property.type) })
+        case (.dictionary, .object(let members)):
+            return .dictionary(
+                try members.map { RealmFileEntry(key: .string($0.key), value: try single($0.value, property.type)) })
+        default: throw Problem(words: "it is no \(property.collection)")
+        }
+    }
+
+    private func single(_ json: JSONValue, _ type: RealmFileProperty.ValueType) throws -> RealmFileValue {
+        if json == .null { return .null }
+        switch type {
+        case .any: return try any(json)
+        case .bool:
+            if case .bool(let bit) = json { return .bool(bit) }
+        case .int:
+            if let number = integer(json) { return .int(number) }
+        case .float:
+            if let number = try float(json) { return .float(number) }
+        case .double:
+            if let number = try double(json) { return .double(number) }
+        case .string:
+            if case .string(let text) = json { return .string(text) }
+        default:
+            let value = try tagged(json)
+            switch (type, value) {
+            case (.data, .data), (.date, .date), (.decimal, .decimal), (.objectId, .objectId), (.uuid, .uuid),
+                (.link, .link):
+                return value
+            case (.decimal, .int(let number)): return try decimal("\(number)")
+            default: break
+            }
+            if type == .decimal, case .number(let text) = json { return try decimal(text) }
+        }
+        throw Problem(words: "it is no \(type)")
+    }
+
+    private func any(_ json: JSONValue) throws -> RealmFileValue {
+        switch json {
+        case .null: return .null
+        case .bool(let bit): return .bool(bit)
+        case .string(let text): return .string(text)
+        case .number(let text):
+            if let number = Int64(text) { return .int(number) }
+            guard let number = Double(text) else { throw Problem(words: "'\(text)' is no number") }
+            return .double(number)
+        case .array(let values): return .list(try values.map { try any($0) })
+        case .object(let members):
+            if members.contains(where: { $0.key.hasPrefix("$") }) { return try tagged(json) }
+            return try dictionary(members)
+        }
+    }
+
+    private func dictionary(_ members: [JSONMember]) throws -> RealmFileValue {
+        .dictionary(try members.map { RealmFileEntry(key: .string($0.key), value: try any($0.value)) })
+    }
+
+    private func tagged(_ json: JSONValue) throws -> RealmFileValue {
+        guard case .object(let members) = json, let tag = members.first?.key else { return try plain(json) }
+        switch (tag, members[0].value) {
+        case ("$numberLong", .string(let text)), ("$numberInt", .string(let text)):
+            if let number = Int64(text) { return .int(number) }
+        case ("$numberDouble", _):
+            if let number = try double(json) { return .double(number) }
+        case ("$numberFloat", _):
+            if let number = try float(json) { return .float(number) }
+        case ("$numberDecimal", .string(let text)): return try decimal(text)
+        case ("$oid", .string(let text)):
+            if let id = Self.objectId(text) { return .objectId(id) }
+        case ("$uuid", .string(let text)):
+            if let uuid = UUID(uuidString: text) { return .uuid(uuid) }
+        case ("$binary", let binary): return try self.binary(binary)
+        case ("$date", let date): return .date(try self.date(date, json))
+        case ("$literal", .object(let members)): return try dictionary(members)
+        case ("$ref", .string(let name)):
+            guard let index = classIndex(name) else { throw Problem(words: "there is no class '\(name)'") }
+            guard let key = json["$id"].flatMap(integer) else { throw Problem(words: "'$id' is no key") }
+            return .link(RealmFileLink(tableIndex: index, key: key))
+        default: break
+        }
+        throw Problem(words: "'\(tag)' has no value that it can have")
+    }
+
+    private func plain(_ json: JSONValue) throws -> RealmFileValue {
+        if case .object = json { throw Problem(words: "an object has no tag") }
+        return .null
+    }
+
+    private func integer(_ json: JSONValue) -> Int64? {
+        switch json {
+        case .number(let text): return Int64(text)
+        case .object:
+            guard case .string(let text)? = json["$numberLong"] ?? json["$numberInt"] else { return nil }
+            return Int64(text)
+        default: return nil
+        }
+    }
+
+    private func double(_ json: JSONValue) throws -> Double? {
+        if case .number(let text) = json { return Double(text) }
+        guard case .string(let text)? = json["$numberDouble"] else { return nil }
+        if case .string(let bits)? = json["$bits"] { return UInt64(bits, radix: 16).map { Double(bitPattern: $0) } }
+        return Self.words[text] ?? Double(text)
+    }
+
+    private func float(_ json: JSONValue) throws -> Float? {
+        if case .number(let text) = json { return Float(text) }
+        guard case .string(let text)? = json["$numberFloat"] ?? json["$numberDouble"] else { return nil }
+        if case .string(let bits)? = json["$bits"] { return UInt32(bits, radix: 16).map { Float(bitPattern: $0) } }
+        return Self.words[text].map { Float($0) } ?? Float(text)
+    }
+
+    private static let words = ["NaN": Double.nan, "Infinity": .infinity, "-Infinity": -.infinity]
+
+    private func binary(_ json: JSONValue) throws -> RealmFileValue {
+        guard case .string(let base64)? = json["base64"], let data = Data(base64Encoded: base64) else {
+            throw Problem(words: "'$binary' has no base 64")
+        }
+        if json["subType"] == .string("04"), data.count == 16 {
+            return data.withUnsafeBytes { .uuid(UUID(uuid: $0.loadUnaligned(as: uuid_t.self))) }
+        }
+        return .data(data)
+    }
+
+    private func date(_ json: JSONValue, _ whole: JSONValue) throws -> RealmFileDate {
+        if case .string(let text) = json {
+            guard let date = try? Date(text, strategy: .iso8601) else { throw Problem(words: "'\(text)' is no date") }
+            let seconds = date.timeIntervalSince1970.rounded(.towardZero)
+            return RealmFileDate(
+                seconds: Int64(seconds), nanoseconds: Int32((date.timeIntervalSince1970 - seconds) * 1e9))
+        }
+        guard let number = integer(json) else { throw Problem(words: "'$date' is no number") }
+        let rest = whole["$nanoseconds"].flatMap(integer) ?? 0
+        if whole["$unit"] == .string("s") {
+            guard let nanoseconds = Int32(exactly: rest) else { throw Problem(words: "'$nanoseconds' is no number") }
+            return RealmFileDate(seconds: number, nanoseconds: nanoseconds)
+        }
+        guard abs(rest) < 1_000_000 else { throw Problem(words: "'$nanoseconds' is a millisecond or more") }
+        return RealmFileDate(seconds: number / 1000, nanoseconds: Int32(number % 1000 * 1_000_000 + rest))
+    }
+
+    private static func objectId(_ text: String) -> RealmFileObjectId? {
+        let digits = Array(text.utf8)
+        guard digits.count == 24 else { return nil }
+        var bytes: [UInt8] = []
+        for place in stride(from: 0, to: 24, by: 2) {
+            guard let byte = UInt8(String(decoding: digits[place..<place + 2], as: UTF8.self), radix: 16) else {
+                return nil
+            }
+            bytes.append(byte)
+        }
+        return bytes.withUnsafeBytes { RealmFileObjectId($0.baseAddress!) }
+    }
+
+    /// As "-12E-1", "1.50", "NaN", "-Infinity".
+    private func decimal(_ text: String) throws -> RealmFileValue {
+        var rest = Substring(text)
+        let isNegative = rest.first == "-"
+        if rest.first == "-" || rest.first == "+" { rest = rest.dropFirst() }
+        switch rest.lowercased() {
+        case "nan": return .decimal(RealmFileDecimal(kind: .notANumber, isNegative: isNegative))
+        case "infinity", "inf": return .decimal(RealmFileDecimal(kind: .infinity, isNegative: isNegative))
+        default: break
+        }
+        let parts = rest.split(separator: "E", omittingEmptySubsequences: false).flatMap {
+            $0.split(separator: "e", omittingEmptySubsequences: false)
+        }
+        let digits = parts.first?.split(separator: ".", omittingEmptySubsequences: false) ?? []
+        guard (1...2).contains(parts.count), (1...2).contains(digits.count),
+            var exponent = parts.count == 1 ? 0 : Int(parts[1]), abs(exponent) < 1_000_000
+        else { throw Problem(words: "'\(text)' is no decimal") }
+        var coefficient: UInt128 = 0
+        for character in digits.joined() {
+            guard character.isASCII, let digit = character.wholeNumberValue, coefficient < UInt128.max / 10 - 1 else {
+                throw Problem(words: "'\(text)' is no decimal")
+            }
+            coefficient = coefficient * 10 + UInt128(digit)
+        }
+        guard digits.contains(where: { !$0.isEmpty }) else { throw Problem(words: "'\(text)' is no decimal") }
+        if digits.count == 2 { exponent -= digits[1].count }
+        return .decimal(
+            RealmFileDecimal(
+                kind: .finite, isNegative: isNegative,
+                coefficient: (UInt64(truncatingIfNeeded: coefficient >> 64), UInt64(truncatingIfNeeded: coefficient)),
+                exponent: exponent))
+    }
+}

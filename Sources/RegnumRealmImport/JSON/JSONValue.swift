@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON as it is written: numbers keep their text, so that nothing is rounded, and members their order.
+
+indirect enum JSONValue: Equatable {
+    case null
+    case bool(Bool)
+    case number(String)
+    case string(String)
+    case array([JSONValue])
+    case object([JSONMember])
+
+    /// The member of an object, or nil.
+    subscript(key: String) -> JSONValue? {
+        guard case .object(let members) = self else { return nil }
+        return members.first { $0.key == key }?.value
+    }
+}
+
+/// A member of an object.
+struct JSONMember: Equatable {
+    var key: String
+    var value: JSONValue
+}
+
+/// Parses one JSON text. Throws `Problem`.
+struct JSONParser {
+    struct Problem: Error {
+        var words: String
+    }
+
+    /// Values lie in one another at most so deep.
+    private static let depthLimit = 512
+
+    private let bytes: UnsafeRawBufferPointer
+    private var place = 0
+
+    private init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    static func parse(_ bytes: UnsafeRawBufferPointer) throws(Problem) -> JSONValue {
+        var parser = JSONParser(bytes)
+        let value = try parser.value(depth: 0)
+        parser.skipSpace()
+        guard parser.place == bytes.count else { throw parser.problem("there is more after the value") }
+        return value
+    }
+
+    private func problem(_ words: String) -> Problem { Problem(words: "\(words), at byte \(place + 1)") }
+
+    private mutating func skipSpace() {
+        while place < bytes.count {
+            let byte = bytes[place]
+            guard byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 else { return }
+            place += 1
+        }
+    }
+
+    private mutating func take(_ byte: UInt8) -> Bool {
+        skipSpace()
+        guard place < bytes.count, bytes[place] == byte else { return false }
+        place += 1
+        return true
+    }
+
+    private mutating func value(depth: Int) throws(Problem) -> JSONValue {
+        guard depth < Self.depthLimit else { throw problem("values lie in one another too deep") }
+        skipSpace()
+        guard place < bytes.count else { throw problem("the text ends before a value") }
+        switch bytes[place] {
+        case UInt8(ascii: "{"): return try object(depth)
+        case UInt8(ascii: "["): return try array(depth)
+        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "t"): return try word("true", .bool(true))
+        case UInt8(ascii: "f"): return try word("false", .bool(false))
+        case UInt8(ascii: "n"): return try word("null", .null)
+        default: return try number()
+        }
+    }
+
+    private mutating func word(_ text: StaticString, _ value: JSONValue) throws(Problem) -> JSONValue {
+        guard place + text.utf8CodeUnitCount <= bytes.count,
+            bytes[place..<place + text.utf8CodeUnitCount].elementsEqual(
+                UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        else { throw problem("there is no value") }
+        place += text.utf8CodeUnitCount
+        return value
+    }
+
+    private mutating func number() throws(Problem) -> JSONValue {
+        let start = place
+        func isPart(_ byte: UInt8) -> Bool {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."),
+                UInt8(ascii: "e"), UInt8(ascii: "E"):
+                true
+            default: false
+            }
+        }
+        while place < bytes.count, isPart(bytes[place]) { place += 1 }
+        let text = String(decoding: bytes[start..<place], as: UTF8.self)
+        guard let first = text.utf8.first, first != UInt8(ascii: "+"), Double(text) != nil else {
+            place = start
+            throw problem("there is no value")
+        }
+        return .number(text)
+    }
+
+    private mutating func array(_ depth: Int) throws(Problem) -> JSONValue {
+        place += 1
+        var values: [JSONValue] = []
+        if take(UInt8(ascii: "]")) { return .array(values) }
+        repeat { values.append(try value(depth: depth + 1)) } while take(UInt8(ascii: ","))
+        guard take(UInt8(ascii: "]")) else { throw problem("an array does not end") }
+        return .array(values)
+    }
+
+    private mutating func object(_ depth: Int) throws(Problem) -> JSONValue {
+        place += 1
+        var members: [JSONMember] = []
+        if take(UInt8(ascii: "}")) { return .object(members) }
+        repeat {
+            skipSpace()
+            guard place < bytes.count, bytes[place] == UInt8(ascii: "\"") else {
+                throw problem("an object lacks a key")
+            }
+            let key = try string()
+            guard take(UInt8(ascii: ":")) else { throw problem("a key has no value") }
+            members.append(JSONMember(key: key, value: try value(depth: depth + 1)))
+        } while take(UInt8(ascii: ","))
+        guard take(UInt8(ascii: "}")) else { throw problem("an object does not end") }
+        return .object(members)
+    }
+
+    private mutating func string() throws(Problem) -> String {
+        place += 1
+        let start = place
+        while place < bytes.count, bytes[place] != UInt8(ascii: "\""), bytes[place] != UInt8(ascii: "\\"),
+            bytes[place] >= 0x20
+        { place += 1 }
+        // Most texts have no escapes.
+        var text = [UInt8](bytes[start..<place])
+        while place < bytes.count {
+            let byte = bytes[place]
+            place += 1
+            switch byte {
+            case UInt8(ascii: "\""):
+                guard let string = String(validating: text, as: UTF8.self) else { throw problem("a text is no UTF-8") }
+                return string
+            case UInt8(ascii: "\\"): try escape(&text)
+            case 0..<0x20: throw problem("a text has a control character")
+            default: text.append(byte)
+            }
+        }
+        throw problem("a text does not end")
+    }
+
+    private mutating func escape(_ text: inout [UInt8]) throws(Problem) {
+        guard place < bytes.count else { throw problem("a text does not end") }
+        let byte = bytes[place]
+        place += 1
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): text.append(byte)
+        case UInt8(ascii: "b"): text.append(8)
+        case UInt8(ascii: "f"): text.append(12)
+        case UInt8(ascii: "n"): text.append(10)
+        case UInt8(ascii: "r"): text.append(13)
+        case UInt8(ascii: "t"): text.append(9)
+        case UInt8(ascii: "u"):
+            var code = try unit()
+            if code & 0xfc00 == 0xd800 {
+                guard place + 1 < bytes.count, bytes[place] == UInt8(ascii: "\\"), bytes[place + 1] == UInt8(ascii: "u")
+                else { throw problem("half of a surrogate pair stands alone") }
+                place += 2
+                let low = try unit()
+                guard low & 0xfc00 == 0xdc00 else { throw problem("half of a surrogate pair stands alone") }
+                code = 0x10000 + (code & 0x3ff) << 10 + low & 0x3ff
+            }
+            guard let scalar = Unicode.Scalar(code) else { throw problem("half of a surrogate pair stands alone") }
+            text.append(contentsOf: Array(String(Character(scalar)).utf8))
+        default: throw problem("a text has an unknown escape")
+        }
+    }
+
+    private mutating func unit() throws(Problem) -> UInt32 {
+        guard place + 4 <= bytes.count,
+            bytes[place..<place + 4].allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
+            let code = UInt32(String(decoding: bytes[place..<place + 4], as: UTF8.self), radix: 16)
+        else { throw problem("an escape needs four hexadecimal digits") }
+        place += 4
+        return code
+    }
+}

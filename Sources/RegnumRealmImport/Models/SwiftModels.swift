@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes classes as Swift source.
+
+internal import RegnumEngine
+internal import RegnumRealmFile
+
+struct SwiftModels {
+    private let classes: [SourceClass]
+    private let version: UInt64?
+    /// The Swift names of the classes, in order.
+    private let names: [String]
+
+    init(_ classes: [SourceClass], _ version: UInt64?) {
+        self.classes = classes
+        self.version = version
+        var taken = Self.typeNames
+        names = classes.map { Self.unique(Self.identifier($0.name), suffix: "Model", &taken) }
+    }
+
+    var text: String {
+        var lines = [
+            "// The classes of a file" + (version.map { ", schema version \($0)." } ?? "."), "import RealmSwift", "",
+        ]
+        for index in classes.indices { lines += classLines(index) + [""] }
+        return lines.joined(separator: "\n")
+    }
+
+    private func classLines(_ index: Int) -> [String] {
+        let sourceClass = classes[index]
+        let base = sourceClass.kind == .embedded ? "EmbeddedObject" : "Object"
+        var lines: [String] = []
+        if sourceClass.kind == .asymmetric { lines.append("/// Asymmetric in the old file.") }
+        lines.append("class \(Self.quoted(names[index])): \(base) {")
+        var taken = Self.memberNames
+        var mapping: [(String, String)] = []
+        let schema = NewSchema(classes)
+        for (place, property) in sourceClass.properties.enumerated() {
+            guard schema.carried[index].contains(place) else {
+                let reason =
+                    schema.dropped[index].first { $0.source == place }?.reason
+                    ?? "it belongs to Realm's synchronisation"
+                lines.append("    // '\(Self.comment(property.name))' is left out: \(Self.comment(reason))")
+                continue
+            }
+            let name = Self.unique(Self.identifier(property.name), suffix: "Value", &taken)
+            if name != property.name { mapping.append((name, property.name)) }
+            lines.append("    \(attribute(property, schema, index, place)) var \(Self.quoted(name)): \(type(property))")
+        }
+        if names[index] != sourceClass.name {
+            lines += [
+                "", "    override class func _realmObjectName() -> String? { \(Self.literal(sourceClass.name)) }",
+            ]
+        }
+        if !mapping.isEmpty {
+            lines += ["", "    override class func propertiesMapping() -> [String: String] {", "        ["]
+            lines += mapping.map { "            \(Self.literal($0.0)): \(Self.literal($0.1))," }
+            lines += ["        ]", "    }"]
+        }
+        return lines + ["}"]
+    }
+
+    private func attribute(_ property: SourceProperty, _ schema: NewSchema, _ index: Int, _ place: Int) -> String {
+        guard let column = schema.carried[index].firstIndex(of: place).map({ schema.tables[index].columns[$0] }) else {
+            return "@Persisted"
+        }
+        if column.isPrimaryKey { return "@Persisted(primaryKey: true)" }
+        if column.isContentIndexed { return "@Persisted(indexed: .fullText)" }
+        return column.isIndexed ? "@Persisted(indexed: true)" : "@Persisted"
+    }
+
+    private func type(_ property: SourceProperty) -> String {
+        let value: String
+        var isOptional = property.isOptional
+        switch property.type {
+        case .int: value = "Int"
+        case .bool: value = "Bool"
+        case .float: value = "Float"
+        case .double: value = "Double"
+        case .string: value = "String"
+        case .data: value = "Data"
+        case .date: value = "Date"
+        case .decimal: value = "Decimal128"
+        case .objectId: value = "ObjectId"
+        case .uuid: value = "UUID"
+        case .any, .rows: (value, isOptional) = ("AnyRealmValue", false)
+        case .link(let target):
+            value = classes.firstIndex { $0.name == target }.map { Self.quoted(names[$0]) } ?? "Object"
+            isOptional = property.collection == .none || property.collection == .dictionary
+        }
+        let element = value + (isOptional ? "?" : "")
+        switch property.collection {
+        case .none: return element
+        case .list: return "List<\(element)>"
+        case .set: return "MutableSet<\(element)>"
+        case .dictionary: return "Map<String, \(element)>"
+        }
+    }
+
+    // MARK: Names
+
+    /// What Swift accepts as an identifier, as near to `name` as can be.
+    private static func identifier(_ name: String) -> String {
+        var text = ""
+        for scalar in name.unicodeScalars {
+            let isPart =
+                scalar == "_" || (scalar.isASCII ? scalar.properties.isXIDContinue : scalar.properties.isAlphabetic)
+            text.unicodeScalars.append(isPart ? scalar : "_")
+        }
+        guard let first = text.unicodeScalars.first else { return "_empty" }
+        if first != "_", !first.properties.isXIDStart { return "_" + text }
+        return text.allSatisfy { $0 == "_" } ? text + "0" : text
+    }
+
+    private static func unique(_ name: String, suffix: String, _ taken: inout Set<String>) -> String {
+        var candidate = name
+        var number = 1
+        while !taken.insert(candidate).inserted {
+            candidate = name + suffix + (number == 1 ? "" : "\(number)")
+            number += 1
+        }
+        return candidate
+    }
+
+    private static func quoted(_ name: String) -> String { keywords.contains(name) ? "`\(name)`" : name }
+
+    private static func literal(_ text: String) -> String {
+        var literal = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"", "\\": literal += "\\" + String(scalar)
+            case _ where scalar.value < 0x20 || scalar.value == 0x7f:
+                literal += "\\u{" + String(scalar.value, radix: 16) + "}"
+            default: literal.unicodeScalars.append(scalar)
+            }
+        }
+        return literal + "\""
+    }
+
+    /// One line.
+    private static func comment(_ text: String) -> String {
+        String(text.map { $0.isNewline ? " " : $0 })
+    }
+
+    /// Names of types that the source uses, or that cannot be names of classes.
+    private static let typeNames: Set<String> = [
+        "Int", "Bool", "Float", "Double", "String", "Data", "Date", "Decimal128", "ObjectId", "UUID", "AnyRealmValue",
+        "Object", "ObjectBase", "EmbeddedObject", "AsymmetricObject", "DynamicObject", "List", "MutableSet", "Map",
+        "Results", "Realm", "RealmSwift", "Regnum", "Foundation", "Swift", "Persisted", "Optional", "Array", "Set",
+        "Dictionary", "Any", "AnyObject", "Self", "Type", "Protocol", "Never", "Error", "Result", "Void", "self",
+        "init",
+        "Sendable", "Equatable", "Hashable", "Codable",
+    ]
+
+    /// Members of the base classes, and names that no property can have.
+    private static let memberNames: Set<String> = [
+        "description", "debugDescription", "hash", "hashValue", "realm", "isInvalidated", "isFrozen", "objectSchema",
+        "className", "self", "Self", "Type", "Protocol", "init", "deinit", "subscript", "observe", "freeze", "thaw",
+        "isSameObject", "value", "setValue", "sharedSchema", "primaryKey", "ignoredProperties", "indexedProperties",
+        "propertiesMapping", "isEmbedded", "dynamicList", "objectIdentity", "linkingObjects", "detached", "_",
+        "shouldIncludeInDefaultSchema", "superclass", "isKind", "responds",
+    ]
+
+    private static let keywords: Set<String> = [
+        "associatedtype", "class", "deinit", "enum", "extension", "fileprivate", "func", "import", "init", "inout",
+        "internal", "let", "open", "operator", "private", "precedencegroup", "protocol", "public", "rethrows", "static",
+        "struct", "subscript", "typealias", "var", "break", "case", "catch", "continue", "default", "defer", "do",
+        "else",
+        "fallthrough", "for", "guard", "if", "in", "repeat", "return", "throw", "switch", "where", "while", "as",
+        "false", "is", "nil", "super", "throws", "true", "try", "await", "async", "actor", "some", "any",
+    ]
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which class and property of the source goes to which table and column, and what has no place there.
+
+internal import RegnumEngine
+internal import RegnumRealmFile
+
+/// One property on its way into a column.
+struct ColumnPlan {
+    /// Index in the properties of the source's class.
+    var source: Int
+    /// For reports.
+    var name: String
+    /// Index of the column in its table.
+    var column: Int
+    var definition: ColumnDefinition
+    /// The class of the source that links lead to.
+    var targetClass: Int?
+
+    /// True if the values are links, and nothing else.
+    var isLink: Bool { definition.type == .link }
+    /// True if a value may hold a link.
+    var mayLink: Bool { definition.type == .link || definition.type == .mixed }
+}
+
+/// One class on its way into a table.
+struct ClassPlan {
+    /// Index in the classes of the source.
+    var source: Int
+    var name: String
+    /// Nil if the class has no table: its objects are not imported.
+    var table: TableKey?
+    var columns: [ColumnPlan]
+    /// Properties of the source that have no column.
+    var dropped: [DroppedPlan]
+    /// Index in `columns`.
+    var primaryKey: Int?
+    var isEmbedded: Bool
+}
+
+/// A property of the source whose values go nowhere.
+struct DroppedPlan {
+    /// Index in the properties of the source's class.
+    var source: Int
+    var name: String
+    var reason: String
+}
+
+/// The tables that a new file gets for the classes of a source.
+struct NewSchema {
+    private(set) var tables: [NewTable] = []
+    /// By class: the properties that have a column.
+    private(set) var carried: [[Int]] = []
+    private(set) var dropped: [[DroppedPlan]] = []
+    private(set) var notes: [String] = []
+
+    init(_ classes: [SourceClass]) {
+        let names = Set(classes.map(\.name))
+        for sourceClass in classes {
+            var table = NewTable(name: sourceClass.name, isEmbedded: sourceClass.kind == .embedded, columns: [])
+            if sourceClass.kind == .asymmetric {
+                notes.append("Class '\(sourceClass.name)' is asymmetric in the old file; it becomes a class as others.")
+            }
+            var (carried, dropped): ([Int], [DroppedPlan]) = ([], [])
+            for (place, property) in sourceClass.properties.enumerated() {
+                if property.isInternal {
+                    notes.append(
+                        "Property '\(sourceClass.name).\(property.name)' belongs to Realm's synchronisation and is left out."
+                    )
+                    continue
+                }
+                if let reason = refusal(of: property, classes, names) {
+                    dropped.append(DroppedPlan(source: place, name: property.name, reason: reason))
+                    continue
+                }
+                carried.append(place)
+                table.columns.append(column(property, sourceClass))
+            }
+            tables.append(table)
+            self.carried.append(carried)
+            self.dropped.append(dropped)
+        }
+    }
+
+    /// Why no column can hold the property; nil if one can.
+    private func refusal(of property: SourceProperty, _ classes: [SourceClass], _ names: Set<String>) -> String? {
+        switch property.type {
+        case .rows: return "a Regnum file holds no tables within tables"
+        case .link(let target):
+            guard names.contains(target) else { return "it links to table '\(target)', which belongs to no class" }
+            let isEmbedded = classes.first { $0.name == target }?.kind == .embedded
+            return isEmbedded && property.collection == .set ? "embedded objects are in no set" : nil
+        default: return nil
+        }
+    }
+
+    private mutating func column(_ property: SourceProperty, _ sourceClass: SourceClass) -> NewColumn {
+        let label = "'\(sourceClass.name).\(property.name)'"
+        guard let type = ColumnType(property.type) else { preconditionFailure("a property without a column type") }
+        var column = NewColumn(
+            name: property.name, type: type, collection: CollectionKind(property.collection),
+            isNullable: type == .mixed || property.isOptional && type != .link)
+        if case .link(let target) = property.type { column.targetName = target }
+        if property.isPrimaryKey {
+            column.isPrimaryKey =
+                [.int, .string, .objectID, .uuid].contains(type) && property.collection == .none
+                && sourceClass.kind != .embedded
+                && sourceClass.primaryKeyIndex.map { sourceClass.properties[$0] } == property
+            if !column.isPrimaryKey { notes.append("Property \(label) is the primary key in the old file only.") }
+        }
+        if property.isIndexed, !property.isPrimaryKey {
+            let mayBeIndexed = [.bool, .int, .string, .date, .objectID, .uuid, .mixed].contains(type)
+            column.isIndexed = mayBeIndexed && property.collection == .none
+            if !column.isIndexed { notes.append("Property \(label) is indexed in the old file only.") }
+        }
+        if property.hasFullTextIndex {
+            column.isContentIndexed = type == .string && [.none, .list].contains(property.collection)
+            if column.isContentIndexed { column.isIndexed = false }
+        }
+        return column
+    }
+}
+
+extension ColumnType {
+    init?(_ type: RealmFileProperty.ValueType) {
+        switch type {
+        case .int: self = .int
+        case .bool: self = .bool
+        case .float: self = .float
+        case .double: self = .double
+        case .string: self = .string
+        case .data: self = .data
+        case .date: self = .date
+        case .decimal: self = .decimal128
+        case .objectId: self = .objectID
+        case .uuid: self = .uuid
+        case .any: self = .mixed
+        case .link: self = .link
+        case .rows: return nil
+        }
+    }
+}
+
+extension CollectionKind {
+    init(_ collection: RealmFileProperty.Collection) {
+        switch collection {
+        case .none: self = .none
+        case .list: self = .list
+        case .set: self = .set
+        case .dictionary: self = .dictionary
+        }
+    }
+}
+
+extension ClassPlan {
+    /// The plans for tables that were made from `schema`.
+    static func plans(_ classes: [SourceClass], _ schema: NewSchema, _ session: Session) -> [ClassPlan] {
+        classes.enumerated().map { index, sourceClass in
+            guard let table = session.table(named: sourceClass.name) else {
+                preconditionFailure("a new file without the table \(sourceClass.name)")
+            }
+            var columns: [ColumnPlan] = []
+            for place in schema.carried[index] {
+                let property = sourceClass.properties[place]
+                columns.append(
+                    ColumnPlan(
+                        source: place, name: property.name, column: columns.count,
+                        definition: table.definition.columns[columns.count],
+                        targetClass: property.targetClass(among: classes)))
+            }
+            return ClassPlan(
+                source: index, name: sourceClass.name, table: table.definition.key, columns: columns,
+                dropped: schema.dropped[index], primaryKey: columns.firstIndex { $0.definition.isPrimaryKey },
+                isEmbedded: table.definition.isEmbedded)
+        }
+    }
+}
+
+extension SourceProperty {
+    func targetClass(among classes: [SourceClass]) -> Int? {
+        guard case .link(let target) = type else { return nil }
+        return classes.firstIndex { $0.name == target }
+    }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which object of the new file stands for which object of the source. Keys of a source ascend, and new keys count upwards, so a
+// class without deleted objects is one run of 24 bytes; a run begins at each gap.
+
+internal import RegnumEngine
+
+/// New keys by old keys. Old keys are added in ascending order.
+struct KeyMap {
+    private struct Run {
+        var old: Int64
+        var new: UInt64
+        var count: UInt64
+    }
+
+    private var runs: [Run] = []
+    /// The run that was found last: links often lead to neighbours.
+    private var last = 0
+    private(set) var count = 0
+
+    /// False, and nothing is added, unless `old` is greater than each key before.
+    mutating func add(_ old: Int64, _ new: ObjectKey) -> Bool {
+        if let run = runs.last {
+            let (distance, overflow) = old.subtractingReportingOverflow(run.old)
+            guard overflow ? old > run.old : distance >= Int64(run.count) else { return false }
+            if UInt64(bitPattern: old &- run.old) == run.count, new.rawValue == run.new + run.count {
+                runs[runs.count - 1].count += 1
+                count += 1
+                return true
+            }
+        }
+        runs.append(Run(old: old, new: new.rawValue, count: 1))
+        count += 1
+        return true
+    }
+
+    /// The new key, or nil if the object was not imported. O(log runs).
+    mutating func find(_ old: Int64) -> ObjectKey? {
+        if last < runs.count, let key = Self.key(old, in: runs[last]) { return key }
+        var (low, high) = (0, runs.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if runs[middle].old <= old { low = middle + 1 } else { high = middle }
+        }
+        guard low > 0 else { return nil }
+        last = low - 1
+        return Self.key(old, in: runs[last])
+    }
+
+    private static func key(_ old: Int64, in run: Run) -> ObjectKey? {
+        let (distance, overflow) = old.subtractingReportingOverflow(run.old)
+        guard !overflow, distance >= 0, UInt64(distance) < run.count else { return nil }
+        return ObjectKey(run.new + UInt64(distance))
+    }
+
+    /// Calls `body` with each old key and its new one.
+    func visitAll(_ body: (Int64, ObjectKey) throws -> Void) rethrows {
+        for run in runs {
+            for offset in 0..<run.count { try body(run.old &+ Int64(offset), ObjectKey(run.new + offset)) }
+        }
+    }
+}
+
+/// A set of object keys, one bit for each key up to the highest one.
+struct KeyBits {
+    private var words: [UInt64] = []
+
+    /// True if the key was not in the set.
+    mutating func insert(_ key: ObjectKey) -> Bool {
+        let place = Int(key.rawValue >> 6)
+        if place >= words.count { words.append(contentsOf: repeatElement(0, count: place + 1 - words.count)) }
+        let bit = UInt64(1) << (key.rawValue & 63)
+        defer { words[place] |= bit }
+        return words[place] & bit == 0
+    }
+
+    func contains(_ key: ObjectKey) -> Bool {
+        let place = Int(key.rawValue >> 6)
+        return place < words.count && words[place] & (1 << (key.rawValue & 63)) != 0
+    }
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// An import into an open Realm: its classes say what is taken over.
+
+internal import Foundation
+internal import Regnum
+internal import RegnumEngine
+internal import RegnumRealmFile
+
+struct OpenRealmImport<Source: ObjectSource> {
+    /// Objects, or as many kilobytes of long values, that are committed together.
+    private static var batchCost: Int { 20_000 }
+
+    var source: Source
+    var report: RealmFileImportReport
+    var progress: ((RealmFileImportProgress) throws -> Void)?
+
+    /// In batches if each class that is imported has a primary key: then importing again leads to the same objects. Else,
+    /// and in a write transaction of the caller, in one.
+    func run(into realm: Realm) throws -> RealmFileImportReport {
+        // Misuse on a wrong thread ends the program here.
+        let isWriting = realm.isInWriteTransaction
+        var report = report
+        report.schemaVersion = source.schemaVersion
+        let session = realm.core.session
+        let plans = plans(for: realm, session, &report)
+        let objects = source.classes.reduce(0) { $0 + $1.objectCount }
+        let watch = ImportWatch(objects: objects, passes: 2, progress)
+        let importer = ObjectImporter(source, into: session, plans, isUpdating: true, report, watch)
+        if isWriting {
+            _ = try importer.advance(cost: .max)
+            try watch.finish()
+            return importer.report
+        }
+        let isRepeatable = plans.allSatisfy { $0.table == nil || $0.primaryKey != nil && !$0.isEmbedded }
+        var isDone = false
+        while !isDone {
+            try realm.write {
+                isDone = try importer.advance(cost: isRepeatable ? Self.batchCost : .max)
+                if isDone { try watch.finish() }
+            }
+        }
+        return importer.report
+    }
+
+    private func plans(
+        for realm: Realm, _ session: Session, _ report: inout RealmFileImportReport
+    ) -> [ClassPlan] {
+        var seen: Set<String> = []
+        let declared = realm.classSchemas
+        var plans: [ClassPlan] = []
+        for (index, sourceClass) in source.classes.enumerated() {
+            var plan = ClassPlan(
+                source: index, name: sourceClass.name, table: nil, columns: [], dropped: [], primaryKey: nil,
+                isEmbedded: false)
+            if let schema = declared.first(where: { $0.name == sourceClass.name }),
+                let table = session.table(named: schema.name)
+            {
+                seen.insert(schema.name)
+                report.notes += match(sourceClass, schema, table.definition, session, &plan)
+            } else {
+                report.notes.append("Class '\(sourceClass.name)' of the old file is not declared.")
+            }
+            plans.append(plan)
+        }
+        for schema in declared where !seen.contains(schema.name) {
+            report.notes.append("Class '\(schema.name)' is not in the old file.")
+        }
+        return plans
+    }
+
+    /// Fills the plan; returns what is different.
+    private func match(
+        _ sourceClass: SourceClass, _ schema: ClassSchema, _ table: TableDefinition, _ session: Session,
+        _ plan: inout ClassPlan
+    ) -> [String] {
+        var notes: [String] = []
+        guard (sourceClass.kind == .embedded) == table.isEmbedded else {
+            return ["Class '\(schema.name)' is embedded on one side only: its objects are not imported."]
+        }
+        var matched: Set<Int> = []
+        for (place, property) in sourceClass.properties.enumerated() where !property.isInternal {
+            let wanted = schema.properties.filter { !$0.isComputed }
+            let found =
+                wanted.first { $0.columnName == property.storedName } ?? wanted.first { $0.columnName == property.name }
+                ?? wanted.first { $0.name == property.storedName } ?? wanted.first { $0.name == property.name }
+            let column = found.flatMap { found in
+                table.columns.firstIndex { $0.name == found.columnName && !$0.isHidden }
+            }
+            var reason: String?
+            if let column, matched.insert(column).inserted {
+                let definition = table.columns[column]
+                reason = Self.mismatch(property, definition, session)
+                if reason == nil {
+                    plan.columns.append(
+                        ColumnPlan(
+                            source: place, name: property.name, column: column, definition: definition,
+                            targetClass: property.targetClass(among: source.classes)))
+                }
+            } else {
+                reason = "the class has no such property"
+            }
+            guard let reason else { continue }
+            plan.dropped.append(DroppedPlan(source: place, name: property.name, reason: reason))
+            notes.append("Property '\(schema.name).\(property.name)' of the old file is not taken over: \(reason).")
+        }
+        for (index, column) in table.columns.enumerated() where !column.isHidden && !matched.contains(index) {
+            notes.append(
+                "Property '\(schema.name).\(column.name)' is not in the old file: it is zero, empty or nil in new objects."
+            )
+        }
+        plan.primaryKey = plan.columns.firstIndex { $0.definition.isPrimaryKey }
+        if table.primaryKey != nil, plan.primaryKey == nil {
+            notes.append("Class '\(schema.name)' has a primary key that the old file has no values for.")
+            return notes
+        }
+        plan.isEmbedded = table.isEmbedded
+        plan.table = table.key
+        return notes
+    }
+
+    /// Why the values of the property do not go into the column; nil if they do.
+    private static func mismatch(
+        _ property: SourceProperty, _ column: ColumnDefinition, _ session: Session
+    ) -> String? {
+        guard let type = ColumnType(property.type) else { return "it holds tables within tables" }
+        let collection = CollectionKind(property.collection)
+        if type != column.type || collection != column.collection {
+            return
+                "it is of type \(words(type, collection)) in the old file, \(words(column.type, column.collection)) in "
+                + "the class"
+        }
+        if case .link(let name) = property.type,
+            let target = column.target.flatMap({ session.table($0)?.definition.name }), target != name
+        {
+            return "it links to '\(name)' in the old file, to '\(target)' in the class"
+        }
+        return nil
+    }
+
+    private static func words(_ type: ColumnType, _ collection: CollectionKind) -> String {
+        collection == .none ? "\(type)" : "\(collection) of \(type)"
+    }
+}

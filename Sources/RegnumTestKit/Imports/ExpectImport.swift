@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every file of Realm that users may have becomes a good file of the app's own schema.
+
+public import Foundation
+public import Regnum
+internal import RegnumRealmImport
+internal import RegnumSystem
+public import Testing
+
+/// Expects that each of `fixtures`, files that Realm wrote, is imported when the app opens it. Each is copied; the fixtures are never
+/// changed.
+///
+/// Of each fixture, a failure of the running test is
+/// - an error of the opening: the fixture cannot be read, or the migration from its version fails,
+/// - each value that could not be carried over,
+/// - another schema version than that of the configuration afterwards, or a file that is not whole,
+/// - a second opening that imports again,
+/// - whatever `check` records or throws.
+///
+/// ```swift
+/// try expectImport(of: fixtures, to: Database.configuration) { realm, fixture in
+///     #expect(realm.objects(Person.self).count == 12)
+/// }
+/// ```
+///
+/// - Parameters:
+///   - fixtures: files in Realm's format, of each version that was shipped.
+///   - newest: the configuration of the program as it is; its file is not used, its key opens the fixtures.
+///   - sourceLocation: where failures are shown.
+///   - check: gets the realm and the URL of its fixture.
+/// - Throws: where a fixture cannot be copied.
+/// - Thread: any.
+public func expectImport(
+    of fixtures: [URL], to newest: Realm.Configuration, sourceLocation: SourceLocation = #_sourceLocation,
+    _ check: (_ realm: Realm, _ fixture: URL) throws -> Void = { _, _ in }
+) throws {
+    if fixtures.isEmpty { Report.issue("There are no fixtures to import.", at: sourceLocation) }
+    let folder = FileManager.default.temporaryDirectory
+        .appendingPathComponent("regnum-imports-\(UUID().uuidString)", isDirectory: true)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    for fixture in fixtures {
+        let url = folder.appendingPathComponent("\(UUID().uuidString).realm")
+        try FileManager.default.copyFixture(fixture, to: url)
+        ImportTrial(fixture: fixture, url: url, newest: newest, location: sourceLocation).run(check)
+    }
+}
+
+/// One fixture.
+private struct ImportTrial {
+    let fixture: URL
+    let url: URL
+    let newest: Realm.Configuration
+    let location: SourceLocation
+
+    /// Losses that are shown one by one.
+    private static let shownLosses = 20
+
+    private func complain(_ text: String) { Report.issue("'\(fixture.lastPathComponent)': \(text)", at: location) }
+
+    func run(_ check: (Realm, URL) throws -> Void) {
+        let reports = Lock<[RealmFileImportReport]>([])
+        var configuration = newest
+        configuration.fileURL = url
+        configuration.legacyFile = .importing(report: { report in reports.withLock { $0.append(report) } })
+        do {
+            let realm = try Realm(configuration: configuration)
+            guard let report = reports.withLock({ $0.first }) else {
+                return complain("is no file of Realm: nothing was imported")
+            }
+            for loss in report.losses.prefix(Self.shownLosses) { complain("not carried over: \(loss)") }
+            if report.lossCount > Self.shownLosses { complain("\(report.lossCount) values were not carried over") }
+            for table in report.classes {
+                for property in table.dropped where property.values > 0 {
+                    complain("\(table.name).\(property.name) was not carried over: \(property.reason)")
+                }
+            }
+            if try schemaVersionAtURL(url, encryptionKey: newest.encryptionKey) != newest.schemaVersion {
+                complain("has not come to version \(newest.schemaVersion)")
+            }
+            for finding in configuration.integrityFindings() { complain("Integrity: \(finding)") }
+            do { try check(realm, fixture) } catch { complain("the check failed: \(error)") }
+        } catch { return complain("cannot be imported: \(error)") }
+        do { _ = try Realm(configuration: configuration) } catch { complain("cannot be opened again: \(error)") }
+        if reports.withLock({ $0.count }) != 1 { complain("was imported again when it was opened again") }
+    }
+}

@@ -1,0 +1,1 @@
+../RegnumRealmFileTests/FileBuilder.swift

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program that moves from Realm to Regnum opens the files that its users have: once, whole, and with the original kept.
+
+import Foundation
+import RealmSwift
+import RegnumRealmFile
+import RegnumRealmImport
+import Synchronization
+import Testing
+
+@Suite("Opening a file of Realm") struct LegacyFileTests {
+    private func configuration(_ url: URL, version: UInt64 = 7) -> Realm.Configuration {
+        var configuration = Realm.Configuration(fileURL: url, schemaVersion: version, objectTypes: [])
+        configuration.legacyFile = .importing()
+        return configuration
+    }
+
+    private func expectSame(_ realm: Realm, _ original: URL, key: Data? = nil) throws {
+        var comparison = try Comparison(try RealmFile(url: original, encryptionKey: key), realm)
+        let differences = try comparison.run()
+        #expect(differences.isEmpty, "\(differences.prefix(3))")
+        #expect(realm.configuration.integrityFindings().isEmpty)
+    }
+
+    @Test("without the setting the file is refused, and the error names the setting")
+    func refused() throws {
+        let scratch = try Scratch()
+        let url = try scratch.fixture("all_types_v24.realm", as: "default.realm")
+        let before = try Data(contentsOf: url)
+        #expect {
+            try Realm(configuration: Realm.Configuration(fileURL: url, schemaVersion: 7, objectTypes: []))
+        } throws: {
+            let error = $0 as? Realm.Error
+            return error?.code == .unsupportedFileFormatVersion
+                && error?.localizedDescription.contains("legacyFile") == true
+        }
+        #expect(try Data(contentsOf: url) == before)
+    }
+
+    @Test("the file is imported once, and the original kept")
+    func imports() throws {
+        let scratch = try Scratch()
+        let url = try scratch.fixture("all_types_v24.realm", as: "default.realm")
+        // Realm's own lock file has the name of Regnum's.
+        try Data("realm-core".utf8).write(to: scratch["default.realm.lock"])
+        let before = try Data(contentsOf: url)
+        let reports = Mutex<[RealmFileImportReport]>([])
+        var configuration = configuration(url)
+        configuration.legacyFile = .importing(report: { report in reports.withLock { $0.append(report) } })
+        do {
+            let realm = try Realm(configuration: configuration)
+            try expectSame(realm, scratch["default.realm.legacy"])
+        }
+        #expect(try scratch.names == ["default.realm", "default.realm.legacy"])
+        #expect(try Data(contentsOf: scratch["default.realm.legacy"]) == before)
+        _ = try Realm(configuration: configuration)
+        #expect(reports.withLock { $0.count } == 1)
+        #expect(reports.withLock { $0[0].isComplete && $0[0].classes.allSatisfy { $0.checksum != nil } })
+    }
+
+    @Test("the original goes if it is not to be kept, and another one's name is not taken")
+    func originals() throws {
+        let scratch = try Scratch()
+        let url = try scratch.fixture("all_types_v24.realm", as: "default.realm")
+        var configuration = configuration(url)
+        configuration.legacyFile = .importing(keepOriginal: false)
+        _ = try Realm(configuration: configuration)
+        #expect(try scratch.names == ["default.realm"])
+        let second = try scratch.fixture("all_types_v24.realm", as: "second.realm")
+        try Data("older".utf8).write(to: scratch["second.realm.legacy"])
+        _ = try Realm(configuration: self.configuration(second))
+        #expect(try Data(contentsOf: scratch["second.realm.legacy"]) == Data("older".utf8))
+        #expect(try RealmFile(url: scratch["second.realm.legacy-2"]).formatVersion == 24)
+    }
+
+    #if Encryption
+        @Test("an encrypted file is imported with the key of the configuration, and stays encrypted")
+        func encrypted() throws {
+            let scratch = try Scratch()
+            let url = try scratch.fixture("all_types_v24_encrypted.realm", as: "default.realm")
+            var configuration = configuration(url)
+            configuration.encryptionKey = Data(count: 64)
+            #expect { try Realm(configuration: configuration) } throws: { ($0 as? Realm.Error)?.reason == .wrongKey }
+            #expect(try scratch.names == ["default.realm"])
+            configuration.encryptionKey = Fixture.key
+            do {
+                let realm = try Realm(configuration: configuration)
+                try expectSame(realm, scratch["default.realm.legacy"], key: Fixture.key)
+            }
+            #expect(throws: Realm.Error.self) {
+                try Realm(configuration: Realm.Configuration(fileURL: url, schemaVersion: 7, objectTypes: []))
+            }
+        }
+    #endif
+
+    @Test("the migration block runs from the version of the old file")
+    func migrates() throws {
+        let scratch = try Scratch()
+        let url = try scratch.fixture("all_types_v24.realm", as: "default.realm")
+        let versions = Mutex<[UInt64]>([])
+        var configuration = configuration(url, version: 9)
+        configuration.migrationBlock = { migration, old in
+            versions.withLock { $0.append(old) }
+            for name in ["All", "Big", "Deep", "Emb"] { migration.deleteData(forType: name) }
+        }
+        let realm = try Realm(configuration: configuration)
+        #expect(versions.withLock { $0 } == [7])
+        #expect(realm.dynamicObjects("Target").count == 390)
+        // An older program does not open it.
+        let other = try scratch.fixture("all_types_v24.realm", as: "other.realm")
+        #expect { try Realm(configuration: self.configuration(other, version: 6)) } throws: {
+            ($0 as? Realm.Error)?.reason == .newerSchemaVersion
+        }
+    }
+
+    @Test("threads that open at once import once")
+    func atOnce() async throws {
+        let scratch = try Scratch()
+        let url = try scratch.fixture("all_types_v24.realm", as: "default.realm")
+        let imports = Mutex(0)
+        var configuration = configuration(url)
+        configuration.legacyFile = .importing(report: { _ in imports.withLock { $0 += 1 } })
+        let shared = configuration
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<6 {
+                group.addTask { try Realm(configuration: shared).dynamicObjects("Target").count }
+            }
+            for try await count in group { #expect(count == 390) }
+        }
+        #expect(imports.withLock { $0 } == 1)
+        #expect(try scratch.names == ["default.realm", "default.realm.legacy"])
+    }
+
+    private struct Stop: Error {}
+
+    @Test("an import that fails leaves the old file as it was")
+    func fails() throws {
+        let scratch = try Scratch()
+        let url = try scratch.fixture("all_types_v24.realm", as: "default.realm")
+        let before = try Data(contentsOf: url)
+        var configuration = configuration(url)
+        configuration.legacyFile = .importing(report: { _ in throw Stop() })
+        #expect(throws: Stop.self) { try Realm(configuration: configuration) }
+        #expect(try scratch.names == ["default.realm"])
+        #expect(try Data(contentsOf: url) == before)
+        // Damage.
+        try before.prefix(before.count / 2).write(to: url)
+        #expect { try Realm(configuration: self.configuration(url)) } throws: {
+            ($0 as? Realm.Error)?.reason == .damaged
+        }
+        #expect(try scratch.names == ["default.realm"])
+        // No file in any known format.
+        try Data(repeating: 7, count: 8192).write(to: url)
+        #expect { try Realm(configuration: self.configuration(url)) } throws: {
+            ($0 as? Realm.Error)?.reason == .notARealmFile
+        }
+    }
+
+    @Test("a process that is killed leaves the old file or the new one", arguments: 0..<16)
+    func killed(_ step: Int) async throws {
+        let scratch = try Scratch()
+        let url = try scratch.fixture("all_types_v24.realm", as: "default.realm")
+        let path = url.path
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, step = step as Int] in
+            var configuration = Realm.Configuration(
+                fileURL: URL(fileURLWithPath: path), schemaVersion: 7, objectTypes: [])
+            let calls = Mutex(0)
+            configuration.legacyFile = .importing(progress: { _ in
+                let count = calls.withLock { calls in
+                    calls += 1
+                    return calls
+                }
+                // The last one is that of the new file's name.
+                if count > step * 14 { kill(getpid(), SIGKILL) }
+            })
+            _ = try Realm(configuration: configuration)
+            kill(getpid(), SIGKILL)
+        }
+        let realm = try Realm(configuration: configuration(url))
+        try expectSame(realm, scratch["default.realm.legacy"])
+        #expect(try scratch.names == ["default.realm", "default.realm.legacy"])
+    }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// What cannot be carried over is in the report, with its object and the reason; models have names that Swift can have.
+
+import Foundation
+import RealmSwift
+import RegnumRealmFile
+import RegnumRealmImport
+import RegnumTestKit
+import Testing
+
+@Suite("What an import reports") struct LossTests {
+    private func file(_ scratch: Scratch, _ build: (inout FileBuilder) -> [(String, Int64)]) throws -> URL {
+        var builder = FileBuilder(format: 9)
+        let tables = build(&builder)
+        try Data(builder.file(tables: tables, slot: 1)).write(to: scratch["old.realm"])
+        return scratch["old.realm"]
+    }
+
+    @Test("bytes that are no UTF-8, and a primary key that is there twice")
+    func textsAndKeys() throws {
+        let scratch = try Scratch()
+        let old = try file(scratch) { builder in
+            let texts: [[UInt8]?] = [Array("fine".utf8), [0x61, 0xed, 0xa0, 0x80], Array("\u{FFFD}".utf8)]
+            let columns: [FileBuilder.LegacyColumn] = [
+                ("id", 0, 1, builder.integers([7, 8, 7])),
+                ("text", 2, 16, builder.medium(texts, isText: true, nullMark: false)),
+                ("next", 12, 0, builder.integers([2, 3, 0])), ("", 14, 0, builder.refs([0, 0, 0])),
+            ]
+            return [
+                ("class_Pair", builder.legacyTable(columns, targets: [Tagged(0), Tagged(0), Tagged(2)])),
+                ("pk", builder.primaryKeyTable([("Pair", "id")])),
+            ]
+        }
+        var job = RealmFileImport(from: old, to: scratch["new.realm"])
+        job.verifies = true
+        let report = try job.run()
+        #expect(report.classes[0].read == 3 && report.classes[0].written == 2)
+        #expect(!report.isComplete)
+        let losses = report.losses.map { "\($0.property ?? "-") \($0.key)" }
+        #expect(losses.contains("text 1") && losses.contains("- 2") && losses.contains("next 1"), "\(report)")
+        let realm = try Realm(
+            configuration: Realm.Configuration(fileURL: scratch["new.realm"], objectTypes: []))
+        #expect(realm.dynamicObjects("Pair").map { $0["text"] as? String } == ["fine", "a\u{FFFD}\u{FFFD}\u{FFFD}"])
+        #expect(realm.configuration.integrityFindings().isEmpty)
+        let json = try report.json()
+        #expect(try JSONDecoder().decode(RealmFileImportReport.self, from: json) == report)
+    }
+
+    @Test("names that Swift cannot have are mapped")
+    func names() throws {
+        let scratch = try Scratch()
+        let lines = [
+            #"{"schemaVersion":3,"classes":[{"name":"String","properties":[{"name":"class","type":"int"},"#
+                + #"{"name":"description","type":"string","optional":true},{"name":"a b","type":"any"},"#
+                + #"{"name":"1st","type":"link","target":"String"}]}]}"#
+        ]
+        try Data(lines.joined().utf8).write(to: scratch["in.json"])
+        try ObjectJSON.importLines(from: scratch["in.json"], to: scratch["new.realm"])
+        let source = try FileModels(of: scratch["new.realm"]).swiftSource
+        #expect(source.contains("class StringModel: Object {"))
+        #expect(source.contains("override class func _realmObjectName() -> String? { \"String\" }"))
+        #expect(source.contains("var `class`: Int\n") && source.contains("var descriptionValue: String?"))
+        #expect(source.contains("var a_b: AnyRealmValue") && source.contains("var _1st: StringModel?"))
+        #expect(source.contains("\"descriptionValue\": \"description\","))
+        #expect(source.contains("\"a_b\": \"a b\",") && source.contains("\"_1st\": \"1st\","))
+    }
+
+    @Test("expectImport opens fixtures as an app does")
+    func testKit() throws {
+        let scratch = try Scratch()
+        let fixtures = try [scratch.fixture("all_types_v23.realm"), scratch.fixture("all_types_v24.realm")]
+        var count = 0
+        try expectImport(of: fixtures, to: Realm.Configuration(schemaVersion: 7, objectTypes: [])) { realm, _ in
+            count += realm.dynamicObjects("Deep").count
+        }
+        #expect(count == 2500)
+        #expect(try scratch.names == ["all_types_v23.realm", "all_types_v24.realm"])
+        withKnownIssue {
+            try expectImport(
+                of: [scratch.fixture("all_types_v22.realm")], to: Realm.Configuration(schemaVersion: 7, objectTypes: [])
+            )
+        }
+        try Data("none".utf8).write(to: scratch["none.realm"])
+        withKnownIssue {
+            try expectImport(of: [scratch["none.realm"]], to: Realm.Configuration(schemaVersion: 7, objectTypes: []))
+        }
+    }
+}

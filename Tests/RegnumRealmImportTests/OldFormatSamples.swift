@@ -1,0 +1,1 @@
+../RegnumRealmFileTests/OldFormatSamples.swift

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// An import into an open Realm takes what the declared classes have, and says what it left.
+
+import Foundation
+import RealmSwift
+import RegnumRealmFile
+import RegnumRealmImport
+import Testing
+
+class Node: Object {
+    @Persisted(primaryKey: true) var id: String
+    @Persisted var next: Node?
+    @Persisted var everything: List<Node>
+    @Persisted var values: List<Int?>
+    @Persisted var at: Date?
+    @Persisted var note = "none"
+
+    override class func propertiesMapping() -> [String: String] { ["everything": "all"] }
+}
+
+class Deep: Object {
+    @Persisted var n: Int
+    @Persisted var f: Float?
+}
+
+@Suite("Importing into an open Realm") struct OpenRealmImportTests {
+    private func oldFile(_ scratch: Scratch) throws -> URL {
+        var builder = FileBuilder(format: 9)
+        let tables = OldFormatSamples.references(&builder)
+        try Data(builder.file(tables: tables, slot: 1)).write(to: scratch["old.realm"])
+        return scratch["old.realm"]
+    }
+
+    private func realm(_ scratch: Scratch, _ types: [ObjectBase.Type]) throws -> Realm {
+        try Realm(configuration: Realm.Configuration(fileURL: scratch["new.realm"], objectTypes: types))
+    }
+
+    @Test("matching properties are taken over, others reported, and a second import changes nothing")
+    func matching() throws {
+        let scratch = try Scratch()
+        let old = try oldFile(scratch)
+        let realm = try realm(scratch, [Node.self])
+        try realm.write { _ = realm.create(Node.self, value: ["id": "mine", "note": "kept"]) }
+        for round in 0..<2 {
+            let report = try RealmFileImport(from: old, to: realm).run()
+            #expect(report.classes[0].read == 2 && report.classes[0].written == 2)
+            #expect(report.classes[0].updated == 2 * round)
+            #expect(report.classes[0].dropped.map(\.name) == ["rows"] && report.classes[0].dropped[0].values == 1)
+            #expect(report.notes.contains { $0.contains("'Node.note' is not in the old file") })
+            #expect(realm.objects(Node.self).count == 3)
+            let (a, b) = (
+                realm.object(ofType: Node.self, forPrimaryKey: "a"), realm.object(ofType: Node.self, forPrimaryKey: "b")
+            )
+            let first = try #require(a)
+            #expect(first.next?.isSameObject(as: b) == true && b?.next == nil)
+            #expect(first.everything.map(\.id) == ["b", "a", "b"])
+            #expect(Array(first.values) == [1, nil, 3])
+            #expect(first.at == Date(timeIntervalSince1970: 100.25))
+            #expect(realm.object(ofType: Node.self, forPrimaryKey: "mine")?.note == "kept")
+            try realm.write { first.values.removeAll() }
+        }
+        #expect(realm.configuration.integrityFindings().isEmpty)
+    }
+
+    @Test("classes without primary keys come in one transaction, which a failure takes back")
+    func oneTransaction() throws {
+        struct Stop: Error {}
+        let scratch = try Scratch()
+        let old = try scratch.fixture("all_types_v24.realm")
+        let realm = try realm(scratch, [Deep.self])
+        var job = RealmFileImport(from: old, to: realm)
+        job.progress = { if $0.phase == .finishing { throw Stop() } }
+        #expect(throws: Stop.self) { try job.run() }
+        #expect(realm.objects(Deep.self).isEmpty)
+        let report = try RealmFileImport(from: old, to: realm).run()
+        #expect(realm.objects(Deep.self).count == 1250)
+        // A Double in the old file, a Float in the class.
+        #expect(report.notes.contains { $0.contains("'Deep.f'") && $0.contains("double") && $0.contains("float") })
+        #expect(report.notes.contains { $0.contains("'Big' of the old file is not declared") })
+        #expect(!report.isComplete)
+        realm.beginWrite()
+        _ = try RealmFileImport(from: old, to: realm).run()
+        realm.cancelWrite()
+        #expect(realm.objects(Deep.self).count == 1250)
+        #expect(realm.configuration.integrityFindings().isEmpty)
+    }
+}
