@@ -38,9 +38,7 @@ extension Evaluator {
             {
                 return through.matchesNull
             }
-            if case .link(let number, _) = through.step,
-                location.group.columns[number].integer(location.row) == 0
-            {
+            if case .link(let number, _) = through.step, location.group.columns[number].integer(location.row) == 0 {
                 return through.matchesNull
             }
             // A result that depends on an outer object is not the same for all of them, and is not cached.
@@ -68,8 +66,8 @@ extension Evaluator {
             let scope = scopes[scopes.count - levels]
             return try holds(node, scope.table, scope.location)
         case .text(let text):
-            return try passingTexts(text, table)?.contains(location.key.rawValue)
-                ?? table.hasTerm(text.term, location.key, inTextIndexOf: text.column)
+            if let passing = try passingTexts(text, table) { return passing.contains(location.key.rawValue) }
+            return try table.hasTerm(text.term, location.key, inTextIndexOf: text.column)
         case .geo(let test): return try lies(test, table, location)
         case .pieces(let pieces): return try holds(pieces, table, location)
         case .piece(let index): return pieceAnswers[index]
