@@ -88,16 +88,6 @@ public final class Map<Key: _MapKey, Value: RealmCollectionValue>: _ManagedColle
 
     /// Creates an empty, unmanaged map.
     public override init() {}
-
-    deinit {
-        guard Value.self == AnyRealmValue.self, !entries.isEmpty else { return }
-        DeepRelease.release { waiting in
-            for (_, item) in entries {
-                if let value = item as? AnyRealmValue { DeepRelease.take(value, into: &waiting) }
-            }
-            entries = [:]
-        }
-    }
 }
 
 // MARK: Location
@@ -283,8 +273,6 @@ extension Map: AnyMap, TracedField {
         return place.entries().map { ($0.key, Value._shown(_RawValue($0.value))) }
     }
     static func held(_ value: Any) -> Any? { Regnum.held(value, as: Value.self) }
-    static func accepts(_ value: Any) -> Bool { Regnum.accepts(value, as: Value.self) }
-    static func hasForm(for stored: RegnumEngine.Value) -> Bool { formed(stored, as: Value.self) is Value }
 
     func storableElements(of value: Any) -> OwnedElements? {
         if let map = instance(value, of: Map.self) {

@@ -215,25 +215,18 @@ extension MutableSet: Codable where Element: Codable {
     /// Decodes the set from an array.
     public convenience init(from decoder: any Decoder) throws {
         self.init()
-        try CodingDepth.check(decoder)
         var container = try decoder.unkeyedContainer()
         while !container.isAtEnd { insert(try container.decode(Element.self)) }
     }
 
     /// Encodes the set as an array.
     public func encode(to encoder: any Encoder) throws {
-        try CodingDepth.check(encoder, self)
         var container = encoder.unkeyedContainer()
         for element in self { try container.encode(element) }
     }
 }
 
 // MARK: Type-erased elements
-
-/// Any `MutableSet`.
-protocol AnyOwnedSet: AnyOwnedCollection {}
-
-extension MutableSet: AnyOwnedSet {}
 
 extension MutableSet: AnyList {
     var anyElements: [Any] { typedElements(self) }

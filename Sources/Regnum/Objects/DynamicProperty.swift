@@ -45,8 +45,7 @@ extension ClassSchema {
     private static func dynamic(_ column: ColumnDefinition, number: Int, in session: Session) -> ClassProperty {
         var shape = _PropertyShape(column.type.propertyType)
         shape.isOptional =
-            column.isNullable && column.type != .mixed
-            || column.type == .link && (column.collection == .none || column.collection == .dictionary)
+            column.isNullable && column.type != .mixed || column.type == .link && column.collection == .none
         shape.collection = column.collection.shape
         if column.type == .link { shape.target = DynamicObject.self }
         let property = ClassProperty(

@@ -61,9 +61,8 @@ extension _ObjectValue {
     }
 
     public static func _coerced(_ value: Any) -> Self? {
-        guard let value = unwrapped(value) else { return nil }
-        if let object = objectBase(value) {
-            if let own = object as? Self { return own }
+        if let object = value as? Self { return object }
+        if let object = value as? ObjectBase {
             return object.accessor(as: Self.self).map { unsafeDowncast($0, to: Self.self) }
         }
         guard Coercion.entries(value) != nil || Coercion.elements(value) != nil else { return nil }

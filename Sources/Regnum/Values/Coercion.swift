@@ -53,13 +53,8 @@ enum Coercion {
         // A failing cast of an NSNumber to a protocol is slow.
         if !isInstance(value), let value = value as? any BinaryInteger { return Int64(exactly: value) }
         guard let value = value as? NSNumber else { return nil }
-        switch UInt8(bitPattern: value.objCType.pointee) {
-        // On Linux the smallest Int in a JSON text is decoded as a decimal.
-        case UInt8(ascii: "d") where (value as? NSDecimalNumber)?.decimalValue == Decimal(Int64.min): return .min
-        case UInt8(ascii: "d"), UInt8(ascii: "f"): return nil
-        case UInt8(ascii: "Q"): return Int64(exactly: value.uint64Value)
-        default: return value.int64Value
-        }
+        let isFloating = value.objCType.pointee == 0x64 || value.objCType.pointee == 0x66
+        return isFloating ? nil : value.int64Value
     }
 
     /// Returns a number of any integer or floating-point type.
@@ -78,10 +73,7 @@ enum Coercion {
     /// Returns the elements of an array, a Realm collection, or another sequence; nil for anything that is not a list
     /// of values.
     static func elements(_ value: Any) -> [Any]? {
-        // Tested by the exact type: other casts examine the elements, recursively.
-        if type(of: value) == [Any].self { return value as? [Any] }
-        if type(of: value) == [String: Any].self { return nil }
-        return switch value {
+        switch value {
         case is String, is Data, is [AnyHashable: Any]: nil
         case let array as [Any]: array
         case let sequence as any Sequence: erased(sequence)
@@ -99,7 +91,6 @@ enum Coercion {
 
     /// Returns the entries of a dictionary with String keys.
     static func entries(_ value: Any) -> [String: Any]? {
-        if type(of: value) == [Any].self { return nil }
         if let dictionary = value as? [String: Any] { return dictionary }
         guard let dictionary = value as? [AnyHashable: Any] else { return nil }
         var entries: [String: Any] = [:]

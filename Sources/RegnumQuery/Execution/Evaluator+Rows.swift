@@ -41,13 +41,8 @@ extension Evaluator {
             if case .link(let number, _) = through.step, location.group.columns[number].integer(location.row) == 0 {
                 return through.matchesNull
             }
-            // A result that depends on an outer object is not the same for all of them, and is not cached.
-            let asksOnce = through.hasManyWays && scopes.isEmpty
             return try !forEachObject([through.step], table, location) { other, place throws(EngineError) in
-                if asksOnce, through.failing.contains(place.key.rawValue) { return true }
-                if try holds(through.inner, other, place) { return false }
-                if asksOnce { through.failing.insert(place.key.rawValue) }
-                return true
+                try !holds(through.inner, other, place)
             }
         case .aggregate(let aggregate):
             return aggregate.test.matches(try value(aggregate.aggregate, table, location))

@@ -61,13 +61,14 @@
                     try decrypt(page, counter).withUnsafeBytes { target.copyMemory(from: $0) }
                 case .foreign:
                     throw RealmFileError(
-                        .damaged, "page \(page) of the encrypted file does not fit to the key, or is damaged")
+                        .damaged, "page \(page) of the encrypted file does not match the key, or is damaged")
                 }
             }
             return isComplete
         }
 
         func check(_ range: Range<Int>) throws(RealmFileError) {
+            if range.isEmpty { return }
             for page in range.lowerBound / Self.pageByteCount...(range.upperBound - 1) / Self.pageByteCount {
                 if case .neverWritten = try state(of: page) {
                     throw RealmFileError.damaged(

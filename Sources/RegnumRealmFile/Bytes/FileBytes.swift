@@ -36,10 +36,11 @@ final class FileBytes {
     @inline(__always)
     func pointer(at offset: Int, count: Int) throws(RealmFileError) -> UnsafeRawPointer {
         assert(offset >= 0 && count >= 0 && offset + count <= byteCount, "the range is outside of the file")
+        if count == 0 { return UnsafeRawPointer(memory.base + offset) }
         var chunk = offset / Self.chunkByteCount
-        let last = (offset + max(count, 1) - 1) / Self.chunkByteCount
+        let last = (offset + count - 1) / Self.chunkByteCount
         while chunk <= last {
-            if states[chunk] != .complete { try load(chunk, for: offset..<offset + max(count, 1)) }
+            if states[chunk] != .complete { try load(chunk, for: offset..<offset + count) }
             chunk += 1
         }
         return UnsafeRawPointer(memory.base + offset)

@@ -157,7 +157,7 @@ struct JSONReader {
             guard let nanoseconds = Int32(exactly: rest) else { throw Problem(words: "'$nanoseconds' is no number") }
             return RealmFileDate(seconds: number, nanoseconds: nanoseconds)
         }
-        guard abs(rest) < 1_000_000 else { throw Problem(words: "'$nanoseconds' is a millisecond or more") }
+        guard rest.magnitude < 1_000_000 else { throw Problem(words: "'$nanoseconds' is a millisecond or more") }
         return RealmFileDate(seconds: number / 1000, nanoseconds: Int32(number % 1000 * 1_000_000 + rest))
     }
 
@@ -189,7 +189,7 @@ struct JSONReader {
         }
         let digits = parts.first?.split(separator: ".", omittingEmptySubsequences: false) ?? []
         guard (1...2).contains(parts.count), (1...2).contains(digits.count),
-            var exponent = parts.count == 1 ? 0 : Int(parts[1]), abs(exponent) < 1_000_000
+            var exponent = parts.count == 1 ? 0 : Int(parts[1]), exponent.magnitude < 1_000_000
         else { throw Problem(words: "'\(text)' is no decimal") }
         var coefficient: UInt128 = 0
         for character in digits.joined() {

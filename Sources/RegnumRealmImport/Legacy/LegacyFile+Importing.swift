@@ -4,7 +4,7 @@
 //   1  take the lock of a byte of the old file; whoever waited for it finds Regnum's file, and imports nothing
 //   2  import into a file with another name beside it, read it back, and compare it with the old one
 //   3  give the old file a second name, NAME.legacy, if it is to be kept
-//   4  move Realm's lock file away, whose name Regnum's has
+//   4  delete Realm's lock file, whose name Regnum's has
 //   5  rename the new file to the old one's name
 //
 // A process that is killed before 5 leaves the old file as it was, perhaps with a second name; after it the new file is in
@@ -26,7 +26,7 @@ extension LegacyFile {
     ///
     /// - Parameters:
     ///   - keepOriginal: True to keep the old file beside the new one, as `NAME.legacy`, or `NAME.legacy-2` and so on if
-    ///     another file has that name.
+    ///     another file has that name. It is kept in any case if a value could not be carried over.
     ///   - progress: How far the import is, on the thread that opens the Realm.
     ///   - report: What was imported and what could not be carried over, before the new file takes the place of the old one.
     ///     What the function throws, opening throws, and the old file stays.
@@ -72,7 +72,7 @@ struct LegacySwap {
     private func alone() throws -> Bool {
         let old = try files.open(path, .readWrite)
         defer { old.close() }
-        let timeout = configuration.busyTimeout.map { UInt64(min(max($0, 0), 1e9) * 1e9) }
+        let timeout = configuration.busyTimeout.map { $0.isNaN ? 0 : UInt64(min(max($0, 0), 1e9) * 1e9) }
         let deadline = timeout.map { MonotonicClock.now() &+ $0 } ?? .max
         guard try old.lock(byte: Self.lockedByte, isShared: false, until: deadline) else {
             throw Realm.Error(
@@ -81,9 +81,16 @@ struct LegacySwap {
                 fileURL: URL(fileURLWithPath: path))
         }
         // Another process or thread may have been faster: then the path leads to Regnum's file.
-        guard try files.status(path)?.identity == old.identity else { return true }
+        guard try files.status(path)?.identity == old.identity, try !Self.isOfRegnum(old) else { return true }
         try swap(old)
         return true
+    }
+
+    /// True for a database of Regnum: it has come to the path since the opening found a file in Realm's format.
+    private static func isOfRegnum(_ file: any File) throws -> Bool {
+        var word: UInt64 = 0
+        let count = try withUnsafeMutableBytes(of: &word) { bytes throws(SystemError) in try file.read(bytes, at: 0) }
+        return count == 8 && word == FileHeader.magic
     }
 
     private func swap(_ old: any File) throws {
@@ -99,8 +106,9 @@ struct LegacySwap {
             source: source, report: facts, verifies: true, progress: { progress?($0) }
         ).run(into: new)
         try report?(made)
-        if keepsOriginal { try keepOriginal(old.identity) }
-        try moveLockFile()
+        // The only whole copy of what could not be carried over is not deleted.
+        if keepsOriginal || !made.isComplete { try keepOriginal(old.identity) }
+        try deleteLockFile()
         try new.rename(replacing: true)
     }
 
@@ -146,8 +154,8 @@ struct LegacySwap {
         try files.renameIfAbsent(temporary, to: name)
     }
 
-    /// Realm's lock file holds nothing that lasts: Realm makes it again. It goes with the original's name, or away.
-    private func moveLockFile() throws {
+    /// Deletes Realm's lock file. It holds nothing that lasts: Realm makes it again.
+    private func deleteLockFile() throws {
         let lock = path + ".lock"
         guard let status = try files.status(lock), status.kind == .file else { return }
         try files.remove(lock)
