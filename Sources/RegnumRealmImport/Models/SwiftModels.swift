@@ -154,7 +154,8 @@ struct SwiftModels {
     /// Members of the base classes, and names that no property can have.
     private static let memberNames: Set<String> = [
         "description", "debugDescription", "hash", "hashValue", "realm", "isInvalidated", "isFrozen", "objectSchema",
-        "className", "self", "Self", "Any", "Type", "Protocol", "init", "deinit", "subscript", "observe", "freeze", "thaw",
+        "className", "self", "Self", "Any", "Type", "Protocol", "init", "deinit", "subscript", "observe", "freeze",
+        "thaw",
         "isSameObject", "value", "setValue", "sharedSchema", "primaryKey", "ignoredProperties", "indexedProperties",
         "propertiesMapping", "isEmbedded", "dynamicList", "objectIdentity", "linkingObjects", "detached", "_",
         "shouldIncludeInDefaultSchema", "superclass", "isKind", "responds",
