@@ -275,7 +275,7 @@ extension Map: AnyMap, TracedField {
     static func held(_ value: Any) -> Any? { Regnum.held(value, as: Value.self) }
 
     func storableElements(of value: Any) -> OwnedElements? {
-        if let map = instance(value, of: Map.self) {
+        if let map = value as? Map {
             guard let place = map.checkedPlace() else {
                 return OwnedElements(kind: .dictionary, keys: map.rawKeys, values: map.engineValues)
             }
@@ -319,7 +319,9 @@ extension Map: AnyMap, TracedField {
             _assign(map)
             return true
         }
-        guard let given = Coercion.mapEntries(value) else { return false }
+        guard let given = (value as? any AnyMap)?.anyEntries ?? Coercion.entries(value)?.map({ ($0, $1) }) else {
+            return false
+        }
         let coerced = given.map {
             (Key(_mapKey: $0.key), coercedElement($0.value as Any, Value.self, .dictionary))
         }

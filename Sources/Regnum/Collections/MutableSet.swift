@@ -243,7 +243,7 @@ extension MutableSet: AnyList {
             return true
         }
         if Element._shape.isPartial, let place = writablePlace() { return replaceStored(with: value, place) }
-        if let set = instance(value, of: MutableSet.self) {
+        if let set = value as? MutableSet {
             _assign(set)
             return true
         }

@@ -376,7 +376,7 @@ func coercedElement<Element: _HasPersistedType>(
 ) -> Element {
     if let element = Element._coerced(value) { return element }
     let name = elementName(Element.self)
-    if let object = unwrapped(value).flatMap(objectBase) { refuseClass(of: object, name, words) }
+    if let object = unwrapped(value) as? ObjectBase { refuseClass(of: object, name, words) }
     guard let present = unwrapped(value) else { misuse("Invalid nil value for \(words.kind) of '\(name)'.") }
     misuse(
         "Invalid value '\(describe(present))' of type '\(Swift.type(of: present))' for expected type '\(name)'.")

@@ -49,7 +49,7 @@ enum ObjectFilling {
         for (property, value) in entries(value, of: object.classSchema) {
             // Only a file can hold values that the type cannot represent.
             if isCopy, property.isPartial, property.isOwnedCollection,
-                let present = unwrapped(value), isInstance(present), let collection = present as? any AnyOwnedCollection
+                let collection = unwrapped(value) as? any AnyOwnedCollection
             {
                 set(property.collection(in: object).heldElements(of: collection), property, object)
                 continue

@@ -147,7 +147,7 @@ private struct Creation {
             let name = binding.schema.properties[place].name
             guard let (property, value) = entries.first(where: { $0.property.name == name }) else { return nil }
             if property.hasTarget {
-                guard let target = unwrapped(value).flatMap(objectBase), target.rowContext != nil, target.core === core
+                guard let target = unwrapped(value) as? ObjectBase, target.rowContext != nil, target.core === core
                 else { return nil }
                 values.append(.link(target.rowKey))
             } else {

@@ -95,21 +95,8 @@ extension AnyRealmValue: _Persistable, RealmCollectionValue, RealmPropertyType {
     public static func _coerced(_ value: Any) -> AnyRealmValue? {
         if let value = value as? AnyRealmValue { return value }
         guard let value = unwrapped(value) else { return AnyRealmValue.none }
-        if let value = value as? AnyRealmValue { return value }
-        // Casts of an array or a dictionary to a class convert all elements, at every depth.
-        if isInstance(value) { return coerced(instance: value, depth) }
         switch value {
-        case let value as any _HasPersistedType: return stored(value, depth)
-        case let number as Decimal: return .decimal128(Decimal128(value: number))
-        case let text as Substring: return .string(String(text))
-        case let number as any BinaryInteger: return Int(exactly: number).map { .int($0) }
-        default: return collection(value, depth)
-        }
-    }
-
-    /// Converts an instance of a class.
-    private static func coerced(instance: Any, _ depth: Int) -> AnyRealmValue? {
-        switch instance {
+        case let value as AnyRealmValue: return value
         case let object as Object: return .object(object)
         case is ObjectBase: return nil
         case let list as List<AnyRealmValue>: return .list(list)
@@ -117,7 +104,7 @@ extension AnyRealmValue: _Persistable, RealmCollectionValue, RealmPropertyType {
         case let value as any _HasPersistedType: return stored(value)
         case let number as Decimal: return .decimal128(Decimal128(value: number))
         case let number as NSDecimalNumber: return .decimal128(Decimal128(number: number))
-        case let number as NSNumber: return self.number(number)
+        case let number as NSNumber where type(of: value) is NSNumber.Type: return self.number(number)
         case let text as NSString: return .string(text as String)
         case let text as Substring: return .string(String(text))
         case let number as any BinaryInteger: return Int(exactly: number).map { .int($0) }

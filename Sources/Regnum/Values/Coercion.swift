@@ -24,13 +24,8 @@ func isPlain(_ value: Any) -> Bool {
 /// Foundation, including all elements of an array or dictionary.
 func isInstance(_ value: Any) -> Bool { type(of: value) is AnyObject.Type }
 
-/// Returns the value as an instance of `type`; nil if it is not one. Never bridges a Swift value.
-func instance<Instance: AnyObject>(_ value: Any, of type: Instance.Type) -> Instance? {
-    isInstance(value) ? value as? Instance : nil
-}
-
-/// Returns the value as an object; nil if it is not one.
-func objectBase(_ value: Any) -> ObjectBase? { instance(value, of: ObjectBase.self) }
+/// Returns the value as an object, with Optionals around it removed; nil if it is not an object.
+func objectBase(_ value: Any) -> ObjectBase? { isInstance(value) ? value as? ObjectBase : nil }
 
 /// Returns the value with Optionals around it removed; nil for a nil value or NSNull.
 func unwrapped(_ value: Any) -> Any? {
@@ -82,12 +77,6 @@ enum Coercion {
     }
 
     private static func erased(_ sequence: some Sequence) -> [Any] { sequence.map { $0 as Any } }
-
-    /// Returns the entries of a Realm map or of a dictionary with String keys.
-    static func mapEntries(_ value: Any) -> [(key: String, value: Any?)]? {
-        if isInstance(value), let map = value as? any AnyMap { return map.anyEntries }
-        return entries(value)?.map { ($0, $1) }
-    }
 
     /// Returns the entries of a dictionary with String keys.
     static func entries(_ value: Any) -> [String: Any]? {

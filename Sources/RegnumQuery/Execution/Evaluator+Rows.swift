@@ -38,7 +38,9 @@ extension Evaluator {
             {
                 return through.matchesNull
             }
-            if case .link(let number, _) = through.step, location.group.columns[number].integer(location.row) == 0 {
+            if case .link(let number, _) = through.step,
+                location.group.columns[number].integer(location.row) == 0
+            {
                 return through.matchesNull
             }
             return try !forEachObject([through.step], table, location) { other, place throws(EngineError) in
@@ -49,7 +51,9 @@ extension Evaluator {
         case .comparePaths(let left, let comparison, let right, let options):
             return try compare(left, comparison, right, options, table, location)
         case .compareAggregate(let aggregate, let comparison, let path):
-            return try compare(aggregate, comparison, path, table, location)
+            let found = try value(aggregate, table, location)
+            let other = aggregate.counterpart(try value(path, table, location))
+            return Self.compare(found, comparison, other, [], isMixed: path.isMixed)
         case .subquery(let path, let inner, let test, let isCorrelated):
             var evaluator = self
             if isCorrelated { evaluator.scopes.append(Scope(table: table, location: location)) }
@@ -67,15 +71,6 @@ extension Evaluator {
         case .pieces(let pieces): return try holds(pieces, table, location)
         case .piece(let index): return pieceAnswers[index]
         }
-    }
-
-    private func compare(
-        _ aggregate: BoundAggregate, _ comparison: ComparisonOperator, _ path: BoundPath, _ table: Table,
-        _ location: RowLocation
-    ) throws(EngineError) -> Bool {
-        let found = try value(aggregate, table, location)
-        let other = aggregate.counterpart(try value(path, table, location))
-        return Self.compare(found, comparison, other, [], isMixed: path.isMixed)
     }
 
     private func holds(_ pieces: [PlanNode], _ table: Table, _ location: RowLocation) throws(EngineError) -> Bool {
