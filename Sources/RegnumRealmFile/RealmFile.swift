@@ -22,7 +22,7 @@ internal import RegnumSystem
 /// Thread: use an instance, its cursors and its objects from one thread at a time. Memory: at most about 64 MiB of the
 /// file, and the contents of objects in use; address space for the whole file.
 public final class RealmFile {
-    /// The file's format, 2 to 24; 0 for a database that was never written.
+    /// The file's format, 2 to 11 or 20 to 24; 0 for a database that was never written.
     public let formatVersion: Int
     /// True for a compacted or copied file that has not been written since.
     public let isStreaming: Bool

@@ -48,7 +48,7 @@ public struct RealmFileImportReport: Sendable, Equatable, Codable {
         }
     }
 
-    /// The source's file format, 2 to 24; 0 for JSON, and for a database without content.
+    /// The source's file format, 2 to 11 or 20 to 24; 0 for JSON, and for a database without content.
     public internal(set) var formatVersion = 0
     public internal(set) var isEncrypted = false
     /// The schema version, which is carried over; nil if the source has none.

@@ -8,7 +8,7 @@ internal import RegnumQuery
 ///
 /// ```swift
 /// print(people.where { $0.email == address }.explain())
-/// // Person where email == "a@b.c": index on email, 1 of 1 rows looked at, 1 found, 0.012 ms
+/// // Person where email == "a@b.c": only index on email, 1 rows looked at (1 estimated), 1 found, 12 us
 /// ```
 public struct QueryExplanation: Sendable, CustomStringConvertible {
     /// The class of the objects.
