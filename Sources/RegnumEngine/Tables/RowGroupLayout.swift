@@ -31,8 +31,8 @@
 //
 //   segment: validity words | blob words | data, padded to 8 | nanoseconds (4 per row) or heap
 //
-// A small update writes a new block with the changed columns only; the other columns stay in their blocks. So a bulk insert
-// pays for page rounding once per group, and an update of one property does not rewrite the row.
+// A small update writes a new block with the changed columns only; the other columns stay in their blocks. So a bulk
+// insert pays for page rounding once per group, and an update of one property does not rewrite the row.
 
 package enum RowGroupLayout {
     package static let headByteCount = 64
