@@ -65,13 +65,7 @@ public struct RealmFileImport {
     public func run() throws -> RealmFileImportReport {
         let file = try RealmFile(url: source, encryptionKey: sourceKey)
         let objects = try RealmFileSource(file, path: source.path)
-        var report = RealmFileImportReport()
-        report.formatVersion = file.formatVersion
-        report.isEncrypted = file.isEncrypted
-        if file.historyType >= 3 {
-            report.notes.append(
-                "The file belongs to a synchronised Realm: what it has not uploaded yet is in the new file only.")
-        }
+        let report = RealmFileImportReport(of: file)
         switch target {
         case .file(let url):
             let path = PosixFileSystem.shared.linked(url.standardizedFileURL.path)

@@ -2,6 +2,7 @@
 // What an import has read and written, and what it could not carry over, for programs and for people.
 
 public import Foundation
+internal import RegnumRealmFile
 
 /// What an import did. A value; any thread.
 public struct RealmFileImportReport: Sendable, Equatable, Codable {
@@ -73,6 +74,18 @@ public struct RealmFileImportReport: Sendable, Equatable, Codable {
 
     /// Of all classes.
     public var objectsWritten: Int { classes.reduce(0) { $0 + $1.written } }
+
+    init() {}
+
+    /// The facts of a file that is about to be imported.
+    init(of file: RealmFile) {
+        formatVersion = file.formatVersion
+        isEncrypted = file.isEncrypted
+        if file.historyType >= 3 {
+            notes.append(
+                "The file belongs to a synchronised Realm: what it has not uploaded yet is in the new file only.")
+        }
+    }
 
     mutating func lose(_ place: Int, _ property: String?, _ key: Int64, _ reason: String) {
         lossCount += 1

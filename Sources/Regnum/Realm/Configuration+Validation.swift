@@ -43,6 +43,11 @@ extension Realm.Configuration {
         return place
     }
 
+    /// The `busyTimeout` in nanoseconds; nil if it is not set, or not a number.
+    package var busyNanoseconds: UInt64? {
+        storedBusyTimeout.flatMap { $0.isNaN ? nil : UInt64(min(max($0, 0), 1e9) * 1e9) }
+    }
+
     /// A copy of the key, wiped when it is released. It is a programmer error if the key is not 64 bytes long.
     var engineKey: EncryptionKey? {
         guard let encryptionKey else { return nil }

@@ -135,9 +135,7 @@ enum RealmOpening {
     static func options(_ configuration: Realm.Configuration) -> Database.OpenOptions {
         var options = Database.OpenOptions(isReadOnly: configuration.readOnly)
         options.encryptionKey = configuration.engineKey
-        options.busyTimeout = configuration.storedBusyTimeout.flatMap {
-            $0.isNaN ? nil : UInt64(min(max($0, 0), 1e9) * 1e9)
-        }
+        options.busyTimeout = configuration.busyNanoseconds
         if let limits = configuration.extras.spillLimits { options.spillLimits = limits }
         return options
     }

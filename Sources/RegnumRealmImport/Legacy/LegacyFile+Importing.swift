@@ -72,8 +72,7 @@ struct LegacySwap {
     private func alone() throws -> Bool {
         let old = try files.open(path, .readWrite)
         defer { old.close() }
-        let timeout = configuration.busyTimeout.map { $0.isNaN ? 0 : UInt64(min(max($0, 0), 1e9) * 1e9) }
-        let deadline = timeout.map { MonotonicClock.now() &+ $0 } ?? .max
+        let deadline = configuration.busyNanoseconds.map { MonotonicClock.now() &+ $0 } ?? .max
         guard try old.lock(byte: Self.lockedByte, isShared: false, until: deadline) else {
             throw Realm.Error(
                 .fail, .busy,
@@ -96,14 +95,11 @@ struct LegacySwap {
     private func swap(_ old: any File) throws {
         let file = try RealmFile(url: URL(fileURLWithPath: path), encryptionKey: configuration.encryptionKey)
         let source = try RealmFileSource(file, path: path)
-        var facts = RealmFileImportReport()
-        facts.formatVersion = file.formatVersion
-        facts.isEncrypted = file.isEncrypted
         let new = try NewFile(
             beside: path, like: path, isReplacement: true, key: configuration.encryptionKey)
         let progress = progress
         let made = try NewFileImport(
-            source: source, report: facts, verifies: true, progress: { progress?($0) }
+            source: source, report: RealmFileImportReport(of: file), verifies: true, progress: { progress?($0) }
         ).run(into: new)
         try report?(made)
         // The only whole copy of what could not be carried over is not deleted.

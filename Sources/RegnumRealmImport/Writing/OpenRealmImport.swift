@@ -78,8 +78,8 @@ struct OpenRealmImport<Source: ObjectSource> {
             return ["Class '\(schema.name)' is embedded on one side only: its objects are not imported."]
         }
         var matched: Set<Int> = []
+        let wanted = schema.properties.filter { !$0.isComputed }
         for (place, property) in sourceClass.properties.enumerated() where !property.isInternal {
-            let wanted = schema.properties.filter { !$0.isComputed }
             let found =
                 wanted.first { $0.columnName == property.storedName } ?? wanted.first { $0.columnName == property.name }
                 ?? wanted.first { $0.name == property.storedName } ?? wanted.first { $0.name == property.name }

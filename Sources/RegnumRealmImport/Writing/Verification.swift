@@ -72,10 +72,7 @@ struct Verification<Source: ObjectSource> {
         switch (column.definition.collection, value) {
         case (.none, _): return digest(value)
         case (.set, .set(let values)): return values.reduce(Digest.set) { $0 &+ Digest.mixed(digest($1)) }
-        case (_, .list(let values)):
-            var all = Digest(tag: 20)
-            for value in values { all.add(digest(value)) }
-            return all.value
+        case (_, .list(let values)): return values.reduce(into: Digest.list) { $0.add(digest($1)) }.value
         case (_, .dictionary(let entries)): return digest(entries)
         default: return 0
         }
@@ -112,9 +109,7 @@ struct Verification<Source: ObjectSource> {
             }
             return Digest.of(11, UInt64(index), key.rawValue)
         case .list(let values), .set(let values):
-            var all = Digest(tag: 20)
-            for value in values { all.add(digest(value)) }
-            return all.value
+            return values.reduce(into: Digest.list) { $0.add(digest($1)) }.value
         case .dictionary(let entries): return digest(entries)
         }
     }
@@ -129,9 +124,8 @@ struct Verification<Source: ObjectSource> {
             return try table.listValues(column, at: location)
                 .reduce(Digest.set) { $0 &+ Digest.mixed(digest($1, plan.targetClass)) }
         case .list:
-            var all = Digest(tag: 20)
-            for value in try table.listValues(column, at: location) { all.add(digest(value, plan.targetClass)) }
-            return all.value
+            return try table.listValues(column, at: location)
+                .reduce(into: Digest.list) { $0.add(digest($1, plan.targetClass)) }.value
         case .dictionary: return digest(try table.dictionaryEntries(column, of: location.key), plan.targetClass)
         }
     }
@@ -168,10 +162,7 @@ struct Verification<Source: ObjectSource> {
         case .link(let key): return Digest.of(11, UInt64(target ?? -1), key.rawValue)
         case .typedLink(let table, let key):
             return Digest.of(11, UInt64(classByTable[table] ?? 0), key.rawValue)
-        case .list(let values):
-            var all = Digest(tag: 20)
-            for value in values { all.add(digest(value, nil)) }
-            return all.value
+        case .list(let values): return values.reduce(into: Digest.list) { $0.add(digest($1, nil)) }.value
         case .dictionary(let entries): return digest(entries, nil)
         }
     }
@@ -181,6 +172,8 @@ struct Verification<Source: ObjectSource> {
 struct Digest {
     static let null: UInt64 = 0x9ae1_6a3b_2f90_404f
     static let set: UInt64 = 0x2545_f491_4f6c_dd1d
+    /// The digest of a list, to which those of its elements are added in order.
+    static let list = Digest(tag: 20)
     static let dictionary: UInt64 = 0xd6e8_feb8_6659_fd93
 
     private(set) var value: UInt64
