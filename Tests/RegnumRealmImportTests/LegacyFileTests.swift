@@ -4,7 +4,7 @@
 import Foundation
 import RealmSwift
 import RegnumRealmFile
-import RegnumRealmImport
+@testable import RegnumRealmImport
 import Synchronization
 import Testing
 
@@ -71,6 +71,38 @@ import Testing
         _ = try Realm(configuration: self.configuration(second))
         #expect(try Data(contentsOf: scratch["second.realm.legacy"]) == Data("older".utf8))
         #expect(try RealmFile(url: scratch["second.realm.legacy-2"]).formatVersion == 24)
+    }
+
+    @Test("the original is kept in any case if a value could not be carried over")
+    func lossyOriginal() throws {
+        let scratch = try Scratch()
+        // Its sets hold NaN twice.
+        let url = try scratch.fixture("all_types_v22.realm", as: "default.realm")
+        let before = try Data(contentsOf: url)
+        var configuration = configuration(url)
+        configuration.legacyFile = .importing(keepOriginal: false)
+        _ = try Realm(configuration: configuration)
+        #expect(try Data(contentsOf: scratch["default.realm.legacy"]) == before)
+    }
+
+    // A process that had found Realm's file, and then waited for the one that imported it, took the new file for a file
+    // of Realm with another key.
+    @Test("an import that comes second leaves the imported file alone", arguments: [nil, Fixture.key])
+    func comesSecond(key: Data?) throws {
+        #if !Encryption
+            if key != nil { return }
+        #endif
+        let scratch = try Scratch()
+        var configuration = Realm.Configuration(fileURL: scratch["default.realm"], objectTypes: [])
+        configuration.encryptionKey = key
+        _ = try Realm(configuration: configuration)
+        let before = try Data(contentsOf: scratch["default.realm"])
+        let swap = LegacySwap(
+            path: scratch["default.realm"].path, configuration: configuration, keepsOriginal: true, progress: nil,
+            report: nil)
+        #expect(try swap.run())
+        #expect(try Data(contentsOf: scratch["default.realm"]) == before)
+        #expect(try scratch.names == ["default.realm"])
     }
 
     #if Encryption

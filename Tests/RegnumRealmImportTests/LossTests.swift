@@ -51,7 +51,7 @@ import Testing
         let scratch = try Scratch()
         let lines = [
             #"{"schemaVersion":3,"classes":[{"name":"String","properties":[{"name":"class","type":"int"},"#
-                + #"{"name":"description","type":"string","optional":true},{"name":"a b","type":"any"},"#
+                + #"{"name":"description","type":"string","optional":true},{"name":"a b","type":"any"},{"name":"Any","type":"int"},"#
                 + #"{"name":"1st","type":"link","target":"String"}]}]}"#
         ]
         try Data(lines.joined().utf8).write(to: scratch["in.json"])
@@ -62,6 +62,7 @@ import Testing
         #expect(source.contains("var `class`: Int\n") && source.contains("var descriptionValue: String?"))
         #expect(source.contains("var a_b: AnyRealmValue") && source.contains("var _1st: StringModel?"))
         #expect(source.contains("\"descriptionValue\": \"description\","))
+        #expect(source.contains("var AnyValue: Int\n") && source.contains("\"AnyValue\": \"Any\","))
         #expect(source.contains("\"a_b\": \"a b\",") && source.contains("\"_1st\": \"1st\","))
     }
 

@@ -75,6 +75,27 @@ import Testing
         #expect(try scratch.names == ["in.json"])
     }
 
+    // The magnitude of the least integer is no integer of its type.
+    @Test(
+        "numbers out of range are refused by property",
+        arguments: [
+            (#"{"day":{"$date":{"$numberLong":"0"},"$nanoseconds":-9223372036854775808}}"#, "Dog.day"),
+            (#"{"price":{"$numberDecimal":"1E-9223372036854775808"}}"#, "Dog.price"),
+            (#"{"price":{"$numberDecimal":"1E9223372036854775807"}}"#, "Dog.price"),
+        ])
+    func outOfRange(_ value: String, _ words: String) throws {
+        let scratch = try Scratch()
+        let schema =
+            #"{"schemaVersion":1,"classes":[{"name":"Dog","kind":"object","properties":["#
+            + #"{"name":"day","type":"date"},{"name":"price","type":"decimal"}]}]}"#
+        try Data("\(schema)\n{\"class\":\"Dog\",\"key\":1,\"value\":\(value)}\n".utf8)
+            .write(to: scratch["in.json"])
+        #expect {
+            try ObjectJSON.importLines(from: scratch["in.json"], to: scratch["new.realm"])
+        } throws: { ($0 as? RealmFileImportError)?.message.contains(words) == true }
+        #expect(try scratch.names == ["in.json"])
+    }
+
     @Test("values of any type keep their types")
     func anyValues() throws {
         let scratch = try Scratch()

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bytes of a file that are loaded piece by piece: the ends of the file and of its pieces.
+
+import Testing
+
+@testable import RegnumRealmFile
+
+private final class NumberedBytes: ByteSource {
+    let byteCount: Int
+    init(_ byteCount: Int) { self.byteCount = byteCount }
+
+    func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(RealmFileError) -> Bool {
+        for index in buffer.indices where offset + index < byteCount {
+            buffer[index] = UInt8(truncatingIfNeeded: offset + index)
+        }
+        return true
+    }
+    func check(_ range: Range<Int>) throws(RealmFileError) {}
+}
+
+@Suite struct FileBytesTests {
+    // A value of no bytes at the end of a file whose pieces are all full belonged to a piece that is not there.
+    @Test("no bytes can be read from every offset, also from the end", arguments: [1, 65_535, 65_536, 65_537, 131_072])
+    func noBytes(byteCount: Int) throws {
+        let bytes = try FileBytes(NumberedBytes(byteCount))
+        let first = try bytes.pointer(at: 0, count: 0)
+        for offset in [0, byteCount / 2, byteCount] {
+            #expect(try bytes.pointer(at: offset, count: 0) == first + offset)
+        }
+        #expect(try bytes.pointer(at: byteCount - 1, count: 1).load(as: UInt8.self) == UInt8((byteCount - 1) & 255))
+    }
+}
