@@ -7,19 +7,20 @@ internal import RegnumRealmFile
 internal import RegnumSystem
 public import Regnum
 
-/// Carries the classes and objects of a file in Realm's format, versions 2 to 11 and 20 to 24, over to Regnum.
+/// Imports the classes and objects of a file in Realm's format, versions 2 to 11 and 20 to 24, into Regnum.
 ///
 /// ```swift
 /// let report = try RealmFileImport(from: oldURL, to: newURL).run()
 /// guard report.isComplete else { return log(report.description) }
 /// ```
 ///
-/// The old file is only read; it must not be written to meanwhile. A new file gets the classes of the old one, its schema
-/// version, and a name only when it is whole: a process that is killed, and an import that throws, leave no file there.
-/// Import again then. See <doc:ImportingRealmFiles> for imports into an open Realm.
+/// The import only reads the old file; no process may write to it meanwhile. A new file gets the classes and the schema
+/// version of the old one. It appears at its path only when it is complete: if the import throws or its process is
+/// killed, there is no file at that path, and the import can be repeated. See <doc:ImportingRealmFiles> for imports
+/// into an open Realm.
 ///
-/// Thread: any; of an open Realm the Realm's own. Memory: bounded by the batches that are committed, and 24 bytes for each
-/// run of objects without a gap.
+/// Thread: use an instance from one thread at a time, on any thread; with an open Realm, on that Realm's thread.
+/// Memory: one batch of uncommitted objects, and 24 bytes for each run of objects with consecutive keys.
 public struct RealmFileImport {
     private enum Target {
         case file(URL)
@@ -28,39 +29,55 @@ public struct RealmFileImport {
 
     private let source: URL
     private let target: Target
-    /// The 64 bytes of the old file's key, if it is encrypted.
+    /// The 64-byte encryption key of the old file; nil, the default, if the file is not encrypted.
     public var sourceKey: Data?
-    /// The 64 bytes with which a new file is encrypted; nil for one that is not.
+    /// The 64-byte key that encrypts a new file; nil, the default, for a file that is not encrypted. With a key of
+    /// another length, `run` throws `RealmFileImportError.Code.wrongKey`. Ignored by an import into an open Realm.
     public var targetKey: Data?
-    /// True to read a new file back before it gets its name, and compare each value with the old file. Takes about as long
-    /// as the import.
+    /// True to read a new file back before it appears at its path, and to compare each value with the old file; false
+    /// by default. Takes about as long as the import. Ignored by an import into an open Realm.
     public var verifies = false
-    /// Called about 200 times, on the thread of the import. What it throws ends the import, as cancelling the task does.
+    /// Called about 200 times, on the thread of the import. An error that it throws ends the import, and so does
+    /// cancelling the task.
     public var progress: ((RealmFileImportProgress) throws -> Void)?
 
-    /// An import into a new file; there must be none at `target`.
+    /// Creates an import into a new file. Reads and writes nothing until `run`. Any thread.
+    ///
+    /// - Parameters:
+    ///   - source: The file in Realm's format.
+    ///   - target: The path of the new file. `run` throws `Realm.Error` if a file exists there.
     public init(from source: URL, to target: URL) {
         self.source = source
         self.target = .file(target)
     }
 
-    /// An import into an open Realm, whose classes say what is taken over.
+    /// Creates an import into an open Realm. Only the classes and properties that the Realm declares are imported.
+    /// Reads and writes nothing until `run`.
     ///
-    /// Classes go by their names, properties by the names in the file or, with `propertiesMapping`, by those of the
-    /// class. Objects with a primary key that is there already get the values of the old file. If all classes have primary keys, the
-    /// import commits in batches, and importing again after an interruption leads to the same objects. Otherwise, and
-    /// within a write transaction, it is one transaction.
+    /// Classes are matched by name. Properties are matched by their name in the file or, with `propertiesMapping`, by
+    /// their name in the class. An object whose primary key exists already is updated with the values of the old file.
+    /// If every imported class has a primary key, the import commits in batches, and repeating it after an interruption
+    /// produces the same objects. Otherwise the whole import is one transaction. If the Realm is in a write transaction
+    /// when `run` is called, the import is part of that transaction and does not commit it.
+    ///
+    /// - Parameters:
+    ///   - source: The file in Realm's format.
+    ///   - target: The Realm. Call `run` on its thread; on another thread the call is a programmer error.
     public init(from source: URL, to target: Realm) {
         self.source = source
         self.target = .realm(target)
     }
 
-    /// Imports.
+    /// Runs the import, and returns when it is complete.
     ///
-    /// - Returns: what was read and written, and what could not be carried over.
-    /// - Throws: `RealmFileError`, `Realm.Error` or `RealmFileImportError`; `CancellationError` of a cancelled task, and what
-    ///   `progress` throws. There is no new file then.
-    /// - Complexity: O(size of the old file); with links to other objects it is read twice.
+    /// If it throws, there is no new file. In an open Realm, the batches committed so far remain; if the import is part
+    /// of the caller's write transaction, cancel that transaction.
+    ///
+    /// - Returns: The numbers of objects read and written, and the values that could not be carried over.
+    /// - Throws: `RealmFileError` if the old file cannot be read, `Realm.Error` if the new one cannot be written,
+    ///   `RealmFileImportError` if the key or the verification fails, `CancellationError` if the task is cancelled, and
+    ///   any error that `progress` throws.
+    /// - Complexity: O(size of the old file). Classes with links are read twice.
     @discardableResult
     public func run() throws -> RealmFileImportReport {
         let file = try RealmFile(url: source, encryptionKey: sourceKey)
@@ -84,7 +101,7 @@ public struct RealmFileImport {
         }
     }
 
-    /// Errors of the engine and the system become `Realm.Error`.
+    /// Calls `body`, and converts errors of the engine and the system to `Realm.Error`.
     static func writing<R>(_ path: String, _ body: () throws -> R) throws -> R {
         do { return try body() } catch let error as EngineError {
             throw Realm.Error(using: path, doing: "write", error)

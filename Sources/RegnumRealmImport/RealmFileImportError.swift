@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why an import cannot be done, apart from what is wrong with the source and what the file system refuses.
+// Errors of an import other than those of the source file and the file system.
 
 public import Foundation
 
-/// An error of an import. A value; any thread.
+/// An error of an import. A value; can be used on any thread.
 ///
-/// An import throws `RealmFileError` if the source cannot be read, `Realm.Error` if the new file cannot be written, and this for
-/// all else.
+/// An import throws `RealmFileError` if the source cannot be read, `Realm.Error` if the new file cannot be written, and
+/// this type for its other errors.
 public struct RealmFileImportError: Error, Sendable, Equatable {
-    /// What kind of error it is.
+    /// The kind of an error.
     public enum Code: Sendable, Equatable {
-        /// A key that is not 64 bytes long.
+        /// The encryption key is not 64 bytes long.
         case wrongKey
-        /// The new file does not hold what the source holds.
+        /// The new file differs from the source.
         case verificationFailed
-        /// Lines of JSON that are none, or do not fit to their schema.
+        /// The file of JSON lines cannot be read, a line or the schema is not valid, or a line does not match the
+        /// schema.
         case malformedJSON
-        /// The Realm or its classes cannot take the import.
+        /// The export names a class that the file does not have.
         case unsuitableTarget
-        /// The file is neither in Realm's format nor a Regnum file.
+        /// The file is neither in Realm's format nor a Regnum file. This version never throws it.
         case unknownFile
     }
 
+    /// The kind of the error.
     public let code: Code
-    /// A sentence for people.
+    /// The message, for people.
     public let message: String
 
     init(_ code: Code, _ message: String) {
@@ -33,6 +35,8 @@ public struct RealmFileImportError: Error, Sendable, Equatable {
 }
 
 extension RealmFileImportError: CustomStringConvertible, LocalizedError {
+    /// The same as `message`.
     public var description: String { message }
+    /// The same as `message`.
     public var errorDescription: String? { message }
 }

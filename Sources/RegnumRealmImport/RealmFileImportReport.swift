@@ -1,83 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an import has read and written, and what it could not carry over, for programs and for people.
+// The report of an import: counts of objects read and written, and the values that could not be carried over. Readable
+// by programs (JSON) and by people (text).
 
 public import Foundation
 internal import RegnumRealmFile
 
-/// What an import did. A value; any thread.
+/// The result of an import. A value; can be used on any thread.
 public struct RealmFileImportReport: Sendable, Equatable, Codable {
-    /// One class of the source.
+    /// The result for one class of the source.
     public struct ClassReport: Sendable, Equatable, Codable {
+        /// The name of the class.
         public let name: String
-        /// Objects that were read.
+        /// The number of objects that were read.
         public internal(set) var read = 0
-        /// Objects that were made, or, in an open Realm, given the values of the source.
+        /// The number of objects that were created or, in an open Realm, created or updated.
         public internal(set) var written = 0
-        /// Those of `written` that were there before, with the same primary key.
+        /// The number of objects among `written` that existed before the import, with the same primary key.
         public internal(set) var updated = 0
-        /// Values that could not be carried over, those of `dropped` not counted.
+        /// The number of values and objects that could not be carried over, without those of `dropped` properties.
         public internal(set) var lossCount = 0
-        /// Properties of the source that have no place in the target.
+        /// The properties of the source for which the target has no property.
         public internal(set) var dropped: [DroppedProperty] = []
-        /// A checksum of all values of the class, in hexadecimal digits, as the new file was found to hold them; nil unless the
-        /// import was asked to verify.
+        /// The checksum of all values of the class, as read back from the new file: 16 hexadecimal digits; nil unless
+        /// the import has verified the file.
         public internal(set) var checksum: String?
 
         init(name: String) { self.name = name }
     }
 
-    /// A property whose values could not be carried over at all.
+    /// A property none of whose values could be carried over.
     public struct DroppedProperty: Sendable, Equatable, Codable {
+        /// The name of the property in the source.
         public let name: String
+        /// The reason, as a clause for people.
         public let reason: String
-        /// Objects that have a value there: not null, not an empty collection.
+        /// The number of objects in which the property is neither null nor an empty collection.
         public internal(set) var values = 0
     }
 
-    /// A value, or an object, that could not be carried over as it was.
+    /// A value or an object that could not be carried over unchanged.
     public struct Loss: Sendable, Equatable, Codable, CustomStringConvertible {
+        /// The name of the object's class.
         public let className: String
-        /// Nil for a whole object.
+        /// The name of the property; nil if the whole object is lost.
         public let property: String?
-        /// The object's key in the source: in formats up to 9 the number of its row, in JSON the `key`.
+        /// The object's key in the source. In formats up to 9 it is the row number, in JSON the member `key`.
         public let key: Int64
+        /// The reason, as a clause for people.
         public let reason: String
 
-        /// As "Dog.name of object 3: reason".
+        /// The loss as text, in the form "Dog.name of object 3: reason".
         public var description: String {
             "\(className)\(property.map { "." + $0 } ?? "") of object \(key): \(reason)"
         }
     }
 
-    /// The source's file format, 2 to 11 or 20 to 24; 0 for JSON, and for a database without content.
+    /// The file format of the source, 2 to 11 or 20 to 24; 0 for JSON, and for a database without content.
     public internal(set) var formatVersion = 0
+    /// True if the source is encrypted.
     public internal(set) var isEncrypted = false
-    /// The schema version, which is carried over; nil if the source has none.
+    /// The schema version of the source, which a new file gets, too; nil if the source has none.
     public internal(set) var schemaVersion: UInt64?
+    /// The results of the classes, in the order of the source.
     public internal(set) var classes: [ClassReport] = []
-    /// Each value that could not be carried over, in the order of the classes; at most `lossLimit`.
+    /// The first `lossLimit` values and objects that could not be carried over, in the order in which they were found.
     public internal(set) var losses: [Loss] = []
-    /// All losses, also those beyond the limit.
+    /// The number of all losses, including those beyond `lossLimit`.
     public internal(set) var lossCount = 0
-    /// What is different in the schema, one sentence each: properties and classes that are missing on one side, indexes and
+    /// The differences of the schemas, one sentence each: classes and properties that only one side has, indexes and
     /// properties of Realm's synchronisation that have no counterpart.
     public internal(set) var notes: [String] = []
 
-    /// The number of losses that are kept one by one.
+    /// The greatest number of elements in `losses`.
     public static let lossLimit = 100_000
 
-    /// True if each object and each value was carried over.
+    /// True if each object and each value was carried over. O(number of classes and dropped properties).
     public var isComplete: Bool {
         lossCount == 0
             && classes.allSatisfy { $0.read == $0.written && $0.dropped.allSatisfy { $0.values == 0 } }
     }
 
-    /// Of all classes.
+    /// The number of objects written, of all classes. O(number of classes).
     public var objectsWritten: Int { classes.reduce(0) { $0 + $1.written } }
 
     init() {}
 
-    /// The facts of a file that is about to be imported.
+    /// Creates the report of a file that is about to be imported.
     init(of file: RealmFile) {
         formatVersion = file.formatVersion
         isEncrypted = file.isEncrypted
@@ -95,7 +103,10 @@ public struct RealmFileImportReport: Sendable, Equatable, Codable {
         }
     }
 
-    /// The report as JSON.
+    /// Encodes the report as JSON, indented and with sorted keys.
+    ///
+    /// - Throws: The errors of `JSONEncoder`.
+    /// - Complexity: O(size of the report).
     public func json() throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
@@ -104,7 +115,7 @@ public struct RealmFileImportReport: Sendable, Equatable, Codable {
 }
 
 extension RealmFileImportReport: CustomStringConvertible {
-    /// A line for each class, each note and each of the first thousand losses.
+    /// The report as text: a line for each class, each dropped property, each note and each of the first 1,000 losses.
     public var description: String {
         var lines = classes.map { report in
             "\(report.name): \(report.read) read, \(report.written) written"
@@ -124,27 +135,28 @@ extension RealmFileImportReport: CustomStringConvertible {
     }
 }
 
-/// How far an import is. A value; any thread.
+/// The progress of an import. A value; can be used on any thread.
 public struct RealmFileImportProgress: Sendable, Equatable {
-    /// What is being done.
+    /// A phase of an import.
     public enum Phase: String, Sendable {
-        /// Objects of the class are made with the values that are no links.
+        /// Creating the objects of the class, with all values except links.
         case objects
-        /// The links of the class are set.
+        /// Setting the links of the class.
         case links
-        /// The class is read back and compared with the source.
+        /// Reading the class back and comparing it with the source.
         case verifying
-        /// The new file gets its name.
+        /// Completing the import: the last commit, or renaming the new file into place.
         case finishing
     }
 
+    /// The current phase.
     public let phase: Phase
-    /// Nil while finishing.
+    /// The name of the current class; nil in the phase `finishing`.
     public let className: String?
-    /// Objects of the class that are done.
+    /// The number of objects of the class that this phase has completed; 0 in the phase `finishing`.
     public let completed: Int
-    /// Objects of the class.
+    /// The number of objects of the class; 0 in the phase `finishing`.
     public let total: Int
-    /// Of the whole import, 0 to 1.
+    /// The completed fraction of the whole import, 0...1.
     public let fraction: Double
 }
