@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classes as one JSON object in one line:
+// Writes and reads classes as one JSON object in one line:
 //
 //   {"schemaVersion": 7, "classes": [{"name": "Dog", "kind": "object", "properties": [
 //       {"name": "id", "type": "int", "primaryKey": true},
@@ -7,8 +7,8 @@
 //
 //   kind        object, embedded, asymmetric
 //   type        int bool float double string data date decimal objectId uuid any link
-//   collection  list, set, dictionary; left out for a single value
-//   optional, primaryKey, indexed, fullText: left out if false
+//   collection  list, set, dictionary; omitted for a single value
+//   optional, primaryKey, indexed, fullText: omitted if false
 
 internal import RegnumRealmFile
 
@@ -55,10 +55,10 @@ enum SchemaJSON {
 
     // MARK: Reading
 
-    /// Nil if the JSON is no schema.
+    /// Returns true if the JSON is a schema: an object with the member `classes`.
     static func isSchema(_ json: JSONValue) -> Bool { json["classes"] != nil }
 
-    /// The classes of a schema. Throws `RealmFileImportError`.
+    /// Returns the classes and the version of a schema. Throws `RealmFileImportError.Code.malformedJSON`.
     static func parse(_ json: JSONValue) throws -> (classes: [SourceClass], version: UInt64?) {
         guard case .array(let list)? = json["classes"] else { throw problem("it has no list 'classes'") }
         var classes: [SourceClass] = []

@@ -7,7 +7,7 @@ internal import RegnumRealmFile
 struct SwiftModels {
     private let classes: [SourceClass]
     private let version: UInt64?
-    /// The Swift names of the classes, in order.
+    /// The Swift names of the classes, in the order of `classes`.
     private let names: [String]
 
     init(_ classes: [SourceClass], _ version: UInt64?) {
@@ -98,7 +98,7 @@ struct SwiftModels {
 
     // MARK: Names
 
-    /// What Swift accepts as an identifier, as near to `name` as can be.
+    /// Returns a valid Swift identifier that resembles `name`: other characters are replaced by underscores.
     private static func identifier(_ name: String) -> String {
         var text = ""
         for scalar in name.unicodeScalars {
@@ -136,12 +136,12 @@ struct SwiftModels {
         return literal + "\""
     }
 
-    /// One line.
+    /// Returns the text in one line: line breaks are replaced by spaces.
     private static func comment(_ text: String) -> String {
         String(text.map { $0.isNewline ? " " : $0 })
     }
 
-    /// Names of types that the source uses, or that cannot be names of classes.
+    /// Names of types that the generated source uses, and names that a class cannot have.
     private static let typeNames: Set<String> = [
         "Int", "Bool", "Float", "Double", "String", "Data", "Date", "Decimal128", "ObjectId", "UUID", "AnyRealmValue",
         "Object", "ObjectBase", "EmbeddedObject", "AsymmetricObject", "DynamicObject", "List", "MutableSet", "Map",
@@ -151,7 +151,7 @@ struct SwiftModels {
         "Sendable", "Equatable", "Hashable", "Codable",
     ]
 
-    /// Members of the base classes, and names that no property can have.
+    /// Members of the base classes, and names that a property cannot have.
     private static let memberNames: Set<String> = [
         "description", "debugDescription", "hash", "hashValue", "realm", "isInvalidated", "isFrozen", "objectSchema",
         "className", "self", "Self", "Any", "Type", "Protocol", "init", "deinit", "subscript", "observe", "freeze",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The classes and objects of a Regnum file, as a source. The key of an object is the engine's.
+// The classes and objects of a Regnum file, as a source. An object's key is its `ObjectKey`.
 
 internal import Foundation
 internal import RegnumEngine
@@ -68,7 +68,7 @@ extension SourceProperty {
     }
 }
 
-/// Goes through the objects of a table in the order of their keys.
+/// Iterates over the objects of a table in the order of their keys.
 final class DatabaseCursor: SourceCursor {
     private let table: Table
     private let places: [TableKey: Int]

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of JSON as a source: a schema, then an object a line. The file is mapped; 16 bytes an object say where its line is.
+// Lines of JSON as a source: a schema, then one object per line. The file is mapped; an index in memory has the key and
+// the offset of each object's line, 16 bytes per object.
 
 internal import Foundation
 internal import RegnumRealmFile
 
 final class JSONSource: ObjectSource {
+    /// The key of an object, and the offset of its line in `data`.
     struct Line {
         var key: Int64
         var offset: Int
@@ -17,7 +19,8 @@ final class JSONSource: ObjectSource {
     fileprivate private(set) var reader: JSONReader
     fileprivate private(set) var lines: [[Line]] = []
 
-    /// Reads every line once. Throws `RealmFileImportError` with the number of a line that is none.
+    /// Parses every line once, to index the objects. `schema` replaces a schema in the file. Throws
+    /// `RealmFileImportError` with the line number if a line is not valid.
     init(_ url: URL, schema: Data?) throws {
         do { data = try Data(contentsOf: url, options: .alwaysMapped) } catch {
             throw RealmFileImportError(.malformedJSON, "'\(url.path)' cannot be read: \(error.localizedDescription)")
@@ -39,7 +42,7 @@ final class JSONSource: ObjectSource {
         reader = JSONReader { names[$0] }
     }
 
-    /// The end of the line at `offset`.
+    /// The offset of the end of the line that contains `offset`, without its line feed.
     private func end(_ offset: Int) -> Int {
         data.withUnsafeBytes { bytes in
             var place = offset
@@ -105,7 +108,7 @@ final class JSONSource: ObjectSource {
     }
 }
 
-/// Goes through the objects of one class in the order of their keys.
+/// Iterates over the objects of one class in the order of their keys.
 final class JSONCursor: SourceCursor {
     private let source: JSONSource
     private let place: Int

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the objects of an import or an export come from: a file in Realm's format, a Regnum file, or lines of JSON. All of them
-// show their classes and values in the terms of RegnumRealmFile.
+// The sources of imports and exports: a file in Realm's format, a Regnum file, or lines of JSON. Each describes its
+// classes and values with the types of RegnumRealmFile.
 
 internal import RegnumRealmFile
 
@@ -26,21 +26,22 @@ struct SourceProperty: Equatable, Sendable {
     var isPrimaryKey = false
     var isIndexed = false
     var hasFullTextIndex = false
-    /// True for what Realm's synchronisation has added.
+    /// True for properties that Realm's synchronisation has added.
     var isInternal = false
 }
 
-/// One object. It is good until its cursor moves on.
+/// One object of a source. It is valid until its cursor advances.
 protocol SourceObject {
-    /// Links name the object by this key.
+    /// The object's key, to which links refer.
     var key: Int64 { get }
+    /// Returns the value of the property at `index` in the properties of its class.
     func value(at index: Int) throws -> RealmFileValue
 }
 
-/// Goes through the objects of one class.
+/// Iterates over the objects of one class, ascending by key.
 protocol SourceCursor {
     associatedtype Item: SourceObject
-    /// The next object; nil after the last one.
+    /// Returns the next object; nil after the last one.
     func next() throws -> Item?
 }
 
@@ -49,10 +50,11 @@ protocol ObjectSource: AnyObject {
     associatedtype Cursor: SourceCursor
     var classes: [SourceClass] { get }
     var schemaVersion: UInt64? { get }
-    /// Texts read so far in which bytes that are no UTF-8 were replaced.
+    /// The number of texts read so far in which invalid UTF-8 was replaced by U+FFFD.
     var replacedTextCount: Int { get }
-    /// The class that the table number of a `RealmFileLink` names; nil for a table that is no class.
+    /// Returns the index in `classes` for the table number of a `RealmFileLink`; nil if the table belongs to no class.
     func classIndex(ofTable table: Int) -> Int?
+    /// Returns a cursor before the first object of the class at `index` in `classes`.
     func objects(ofClass index: Int) throws -> Cursor
 }
 
@@ -69,7 +71,7 @@ final class RealmFileSource: ObjectSource {
     private let tables: [RealmFileTable]
     private var indexes: [Int: Int] = [:]
 
-    /// Throws if two classes have one name.
+    /// Throws `.damaged` if two classes, or two properties of one class, have the same name.
     init(_ file: RealmFile, path: String) throws(RealmFileError) {
         self.file = file
         tables = file.classes.filter { !$0.name.isEmpty }
@@ -85,7 +87,7 @@ final class RealmFileSource: ObjectSource {
 }
 
 extension SourceClass {
-    /// Throws if names are there twice: of a file, that is damage.
+    /// Throws `.damaged` if two classes, or two properties of one class, have the same name.
     static func check(_ classes: [SourceClass], _ path: String) throws(RealmFileError) {
         var names: Set<String> = []
         for sourceClass in classes {
@@ -103,7 +105,7 @@ extension SourceClass {
     init(_ table: RealmFileTable) {
         name = table.name
         kind = table.kind
-        // A damaged file may claim any number: sums of them must not overflow.
+        // A damaged file may claim any count: the clamp keeps sums of counts from overflowing.
         objectCount = min(max(table.objectCount, 0), 1 << 40)
         properties = table.properties.map { property in
             SourceProperty(

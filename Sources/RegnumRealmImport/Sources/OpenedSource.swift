@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens a file whichever of the two kinds it is, a Regnum file or one in Realm's format, to be read only.
+// Opens a file of either kind, a Regnum file or one in Realm's format, for reading only.
 
 internal import Foundation
 internal import Regnum
@@ -8,7 +8,7 @@ internal import RegnumRealmFile
 internal import RegnumSystem
 
 enum OpenedSource {
-    /// Throws `RealmFileError` or `Realm.Error`.
+    /// Throws `RealmFileError`, `Realm.Error`, or `RealmFileImportError` if the key is not 64 bytes long.
     static func open(_ url: URL, encryptionKey: Data?) throws -> any ObjectSource {
         let path = url.path
         let key = try NewFile.engineKey(encryptionKey)

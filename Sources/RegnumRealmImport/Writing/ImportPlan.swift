@@ -1,43 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which class and property of the source goes to which table and column, and what has no place there.
+// Maps the classes and properties of the source to tables and columns, and lists the properties that have no column.
 
 internal import RegnumEngine
 internal import RegnumRealmFile
 
-/// One property on its way into a column.
+/// The mapping of one property to a column.
 struct ColumnPlan {
     /// Index in the properties of the source's class.
     var source: Int
-    /// For reports.
+    /// The name of the property in reports.
     var name: String
     /// Index of the column in its table.
     var column: Int
     var definition: ColumnDefinition
-    /// The class of the source that links lead to.
+    /// The class that the links of the column point to: index in the classes of the source; nil for other columns.
     var targetClass: Int?
 
-    /// True if the values are links, and nothing else.
+    /// True if all values of the column are links.
     var isLink: Bool { definition.type == .link }
     /// True if a value may hold a link.
     var mayLink: Bool { definition.type == .link || definition.type == .mixed }
 }
 
-/// One class on its way into a table.
+/// The mapping of one class to a table.
 struct ClassPlan {
     /// Index in the classes of the source.
     var source: Int
     var name: String
-    /// Nil if the class has no table: its objects are not imported.
+    /// Nil if the class has no table; its objects are then not imported.
     var table: TableKey?
     var columns: [ColumnPlan]
     /// Properties of the source that have no column.
     var dropped: [DroppedPlan]
-    /// Index in `columns`.
+    /// Index in `columns`; nil if the class has no primary key.
     var primaryKey: Int?
     var isEmbedded: Bool
 }
 
-/// A property of the source whose values go nowhere.
+/// A property of the source that has no column; its values are not imported.
 struct DroppedPlan {
     /// Index in the properties of the source's class.
     var source: Int
@@ -45,10 +45,10 @@ struct DroppedPlan {
     var reason: String
 }
 
-/// The tables that a new file gets for the classes of a source.
+/// The tables of a new file for the classes of a source.
 struct NewSchema {
     private(set) var tables: [NewTable] = []
-    /// By class: the properties that have a column.
+    /// By class: the indexes of the properties that have a column, in the order of the columns.
     private(set) var carried: [[Int]] = []
     private(set) var dropped: [[DroppedPlan]] = []
     private(set) var notes: [String] = []
@@ -81,7 +81,7 @@ struct NewSchema {
         }
     }
 
-    /// Why no column can hold the property; nil if one can.
+    /// Returns the reason why no column can hold the property; nil if a column can.
     private func refusal(of property: SourceProperty, _ classes: [SourceClass], _ names: Set<String>) -> String? {
         switch property.type {
         case .rows: return "a Regnum file holds no tables within tables"
@@ -152,7 +152,7 @@ extension CollectionKind {
 }
 
 extension ClassPlan {
-    /// The plans for tables that were made from `schema`.
+    /// Returns the plans for tables that were created from `schema`.
     static func plans(_ classes: [SourceClass], _ schema: NewSchema, _ session: Session) -> [ClassPlan] {
         classes.enumerated().map { index, sourceClass in
             guard let table = session.table(named: sourceClass.name) else {

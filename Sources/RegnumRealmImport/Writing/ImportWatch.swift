@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells how far an import is, and asks whether it goes on.
+// Reports the progress of an import, and ends it if the task is cancelled or the progress function throws.
 
 internal import Foundation
 
 final class ImportWatch {
     private let progress: ((RealmFileImportProgress) throws -> Void)?
-    /// Objects of all passes.
+    /// The number of visits of objects, in all passes; at least 1.
     private let total: Int
     private var done = 0
     private let step: Int
     private var next = 0
 
-    /// `passes`: how often each object is visited.
+    /// `passes` is the number of visits of each object. `progress` is called about 200 times.
     init(objects: Int, passes: Int, _ progress: ((RealmFileImportProgress) throws -> Void)?) {
         total = max(objects * passes, 1)
         step = max(objects * passes / 200, 1)
         self.progress = progress
     }
 
-    /// To be called after each object. Throws what the progress function throws, and `CancellationError`.
+    /// Call after each object. Throws the errors of the progress function, and `CancellationError`, for which it checks
+    /// every 256 objects.
     func report(_ phase: RealmFileImportProgress.Phase, _ className: String, _ completed: Int, _ count: Int) throws {
         done += 1
         if done & 255 == 0, Task.isCancelled { throw CancellationError() }
@@ -29,9 +30,10 @@ final class ImportWatch {
                 phase: phase, className: className, completed: completed, total: count, fraction: fraction))
     }
 
-    /// Objects that need no visit.
+    /// Counts visits of objects that a pass does not need.
     func skip(_ count: Int) { done += count }
 
+    /// Reports the phase `finishing`. Throws like `report`.
     func finish() throws {
         if Task.isCancelled { throw CancellationError() }
         try progress?(

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which object of the new file stands for which object of the source. Keys of a source ascend, and new keys count upwards, so a
-// class without deleted objects is one run of 24 bytes; a run begins at each gap.
+// Maps the keys of the source's objects to keys of the new file. The keys of a source ascend, and new keys count
+// upwards, so a class without deleted objects is one run of 24 bytes. Each gap starts another run.
 
 internal import RegnumEngine
 
-/// New keys by old keys. Old keys are added in ascending order.
+/// A map from old keys to new keys. Old keys are added in ascending order.
 struct KeyMap {
+    /// Consecutive old keys with consecutive new keys.
     private struct Run {
         var old: Int64
         var new: UInt64
@@ -13,11 +14,11 @@ struct KeyMap {
     }
 
     private var runs: [Run] = []
-    /// The run that was found last: links often lead to neighbours.
+    /// The index of the run that was found last, which is tried first: links often point to neighbours.
     private var last = 0
     private(set) var count = 0
 
-    /// False, and nothing is added, unless `old` is greater than each key before.
+    /// Adds a pair of keys. Returns false, and adds nothing, unless `old` is greater than all keys in the map. O(1).
     mutating func add(_ old: Int64, _ new: ObjectKey) -> Bool {
         if let run = runs.last {
             let (distance, overflow) = old.subtractingReportingOverflow(run.old)
@@ -33,7 +34,7 @@ struct KeyMap {
         return true
     }
 
-    /// The new key, or nil if the object was not imported. O(log runs).
+    /// Returns the new key; nil if the object was not imported. O(log runs).
     mutating func find(_ old: Int64) -> ObjectKey? {
         if last < runs.count, let key = Self.key(old, in: runs[last]) { return key }
         var (low, high) = (0, runs.count)
@@ -52,7 +53,7 @@ struct KeyMap {
         return ObjectKey(run.new + UInt64(distance))
     }
 
-    /// Calls `body` with each old key and its new one.
+    /// Calls `body` with each old key and its new key, ascending by old keys.
     func visitAll(_ body: (Int64, ObjectKey) throws -> Void) rethrows {
         for run in runs {
             for offset in 0..<run.count { try body(run.old &+ Int64(offset), ObjectKey(run.new + offset)) }
@@ -60,11 +61,11 @@ struct KeyMap {
     }
 }
 
-/// A set of object keys, one bit for each key up to the highest one.
+/// A set of object keys, with one bit for each key up to the greatest.
 struct KeyBits {
     private var words: [UInt64] = []
 
-    /// True if the key was not in the set.
+    /// Inserts the key. Returns true if it was not in the set.
     mutating func insert(_ key: ObjectKey) -> Bool {
         let place = Int(key.rawValue >> 6)
         if place >= words.count { words.append(contentsOf: repeatElement(0, count: place + 1 - words.count)) }

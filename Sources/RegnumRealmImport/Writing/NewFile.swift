@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Regnum file in the making. It has another name beside its place until it is whole and on stable storage; then one rename
-// gives it its name. A killed process leaves no file at the place, and what it has left beside it goes with the next
-// import or deletion (`TemporaryFile`).
+// An unfinished Regnum file. It has a temporary name in the folder of its final path until it is complete and on stable
+// storage; then one rename moves it there. A killed process leaves no file at the final path, and its temporary file is
+// removed by the next import or deletion (`TemporaryFile`).
 
 internal import Foundation
 internal import Regnum
@@ -14,10 +14,10 @@ final class NewFile {
     private var database: Database?
     private var session: Session?
 
-    /// The unfinished file, as another program may read it once `close` was called.
+    /// The temporary path of the file. Others may read the file there after `close`.
     let temporaryPath: String
 
-    /// Makes an empty database beside `path`, with the access rights of `original` if there is one.
+    /// Creates an empty database beside `path`, with the access rights of the file `original` unless that is nil.
     init(beside path: String, like original: String?, isReplacement: Bool, key: Data?) throws {
         let files = PosixFileSystem.shared
         self.path = path
@@ -50,7 +50,7 @@ final class NewFile {
         claim.remove()
     }
 
-    /// The session that writes.
+    /// Returns the one session of the file, and creates it on the first call. Not after `close`.
     func makeSession() throws -> Session {
         if let session { return session }
         guard let database else { preconditionFailure("a new file that is closed") }
@@ -59,7 +59,7 @@ final class NewFile {
         return made
     }
 
-    /// Ends the use of the database: all that was committed is on stable storage afterwards.
+    /// Closes the database. All commits are on stable storage when it returns.
     func close() throws {
         session = nil
         if let database { try database.makeDurable() }
@@ -69,7 +69,7 @@ final class NewFile {
         file.close()
     }
 
-    /// Gives the closed file its name. Throws `.exists` if there is a file, unless it is to be replaced.
+    /// Renames the closed file to its final path. Throws `.exists` if a file exists there, unless `replacing` is true.
     func rename(replacing: Bool) throws {
         let files = PosixFileSystem.shared
         if replacing {
@@ -80,6 +80,7 @@ final class NewFile {
         try files.syncDirectory(containing: path)
     }
 
+    /// Returns the engine's form of a key. Throws `RealmFileImportError.Code.wrongKey` unless it has 64 bytes.
     static func engineKey(_ key: Data?) throws -> EncryptionKey? {
         guard let key else { return nil }
         guard key.count == EncryptionKey.byteCount else {
@@ -88,7 +89,7 @@ final class NewFile {
         return key.withUnsafeBytes { EncryptionKey($0) }
     }
 
-    /// Removes what killed imports have left beside `path`.
+    /// Removes the files that killed imports have left beside `path`.
     static func removeLeftovers(beside path: String) {
         TemporaryFile.removeLeftovers(
             beside: path + SideFiles.importing, in: PosixFileSystem.shared, removeCompanions: SideFiles.removeCompanions

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// An import into a file that nobody else sees yet: tables first, then objects in batches, then a look at what was written.
+// An import into a file that no other process can see yet: it creates the tables, writes the objects in batches, and
+// then verifies the file if asked to.
 
 internal import RegnumEngine
 
 struct NewFileImport<Source: ObjectSource> {
-    /// Objects, or as many kilobytes of long values, that are committed together: bounds the memory of encrypted files, whose
-    /// transactions stay in memory.
+    /// The cost of the objects that are committed together: 1 for each object and each kilobyte of its long values. It
+    /// bounds the memory of encrypted files, whose transactions stay in memory.
     private static var batchCost: Int { 200_000 }
 
     var source: Source
@@ -13,7 +14,7 @@ struct NewFileImport<Source: ObjectSource> {
     var verifies = false
     var progress: ((RealmFileImportProgress) throws -> Void)?
 
-    /// Writes everything, and closes the file. It has not got its name then.
+    /// Writes and closes the file. It still has its temporary name then.
     func run(into file: NewFile) throws -> RealmFileImportReport {
         let objects = source.classes.reduce(0) { $0 + $1.objectCount }
         let watch = ImportWatch(objects: objects, passes: verifies ? 3 : 2, progress)
@@ -51,7 +52,8 @@ struct NewFileImport<Source: ObjectSource> {
         return report
     }
 
-    /// One transaction. Only the last one has to be on stable storage: there is no file before.
+    /// Runs `body` in a write transaction. Only the last commit must reach stable storage, because the file does not
+    /// exist for others before. `body` returns true in the last transaction.
     private func writing(_ session: Session, _ body: () throws -> Bool) throws {
         try session.beginWrite()
         do {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An import into an open Realm: its classes say what is taken over.
+// An import into an open Realm: only the classes and properties that the Realm declares are imported.
 
 internal import Foundation
 internal import Regnum
@@ -7,17 +7,17 @@ internal import RegnumEngine
 internal import RegnumRealmFile
 
 struct OpenRealmImport<Source: ObjectSource> {
-    /// Objects, or as many kilobytes of long values, that are committed together.
+    /// The cost of the objects that are committed together: 1 for each object and each kilobyte of its long values.
     private static var batchCost: Int { 20_000 }
 
     var source: Source
     var report: RealmFileImportReport
     var progress: ((RealmFileImportProgress) throws -> Void)?
 
-    /// In batches if each class that is imported has a primary key: then importing again leads to the same objects. Else,
-    /// and in a write transaction of the caller, in one.
+    /// Imports in batches if each imported class has a primary key, because repeating the import then produces the same
+    /// objects. Otherwise imports in one transaction, which is the caller's if the Realm is in a write transaction.
     func run(into realm: Realm) throws -> RealmFileImportReport {
-        // Misuse on a wrong thread ends the program here.
+        // On the wrong thread, this is a programmer error and ends the program.
         let isWriting = realm.isInWriteTransaction
         var report = report
         report.schemaVersion = source.schemaVersion
@@ -68,7 +68,7 @@ struct OpenRealmImport<Source: ObjectSource> {
         return plans
     }
 
-    /// Fills the plan; returns what is different.
+    /// Fills in `plan` for a class that both sides have. Returns the differences, one sentence each.
     private func match(
         _ sourceClass: SourceClass, _ schema: ClassSchema, _ table: TableDefinition, _ session: Session,
         _ plan: inout ClassPlan
@@ -118,7 +118,7 @@ struct OpenRealmImport<Source: ObjectSource> {
         return notes
     }
 
-    /// Why the values of the property do not go into the column; nil if they do.
+    /// Returns the reason why the column cannot hold the values of the property; nil if it can.
     private static func mismatch(
         _ property: SourceProperty, _ column: ColumnDefinition, _ session: Session
     ) -> String? {
