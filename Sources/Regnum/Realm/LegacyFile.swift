@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of a file in Realm's own format when it is opened. Only a hook: the module RegnumRealmImport, which can read
-// such files, provides the one value that there is.
+// The hook that opening calls for a file in Realm's own format. Its only implementation is in the module
+// RegnumRealmImport, which can read such files.
 
 internal import Foundation
 
-/// Says what is done when the configuration's file is one that Realm itself has written.
+/// The action that opening takes if the configuration's file is in Realm's own format. A value; can be used on any
+/// thread.
 ///
-/// The module `RegnumRealmImport` has the value to set:
+/// The module `RegnumRealmImport` provides the value:
 ///
 /// ```swift
 /// import RegnumRealmImport
@@ -16,7 +17,8 @@ internal import Foundation
 /// let realm = try Realm(configuration: configuration)
 /// ```
 public struct LegacyFile: Sendable {
-    /// Imports the file at the path and puts the new one in its place. False if it is no file in Realm's format.
+    /// Imports the file at the path, and replaces it with the new file. Returns false if the file is not in Realm's
+    /// format.
     package let run: @Sendable (_ path: String, _ configuration: Realm.Configuration) throws -> Bool
 
     package init(run: @escaping @Sendable (_ path: String, _ configuration: Realm.Configuration) throws -> Bool) {
@@ -24,14 +26,16 @@ public struct LegacyFile: Sendable {
     }
 }
 
-/// What Regnum adds to `Realm.Configuration` for files of Realm. Members of your own with these names win.
+/// The properties that Regnum adds to `Realm.Configuration` for files in Realm's format. Your own members with the same
+/// names take precedence.
 public protocol LegacyFileSettings {}
 
 extension Realm.Configuration: LegacyFileSettings {}
 
 extension LegacyFileSettings where Self == Realm.Configuration {
-    /// How a file in Realm's own format is brought into Regnum's when it is opened; nil, the default, to refuse it with
-    /// `.unsupportedFileFormatVersion`. Of no effect on files that are Regnum's already, with `readOnly`, and in memory.
+    /// The action that opening takes if the file is in Realm's own format. With nil, the default, opening such a file
+    /// throws `.unsupportedFileFormatVersion`. Has no effect on files in Regnum's format, with `readOnly`, or in
+    /// memory.
     public var legacyFile: LegacyFile? {
         get { self.extras.legacyFile }
         set { self.extras.legacyFile = newValue }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what JSONWriter writes, by the type of the property.
+// Converts JSON that JSONWriter has written to values, according to the type of the property.
 
 internal import Foundation
 internal import RegnumRealmFile
@@ -9,10 +9,10 @@ struct JSONReader {
         var words: String
     }
 
-    /// The number of a class by its name.
+    /// Returns the index of the class with that name; nil if there is none.
     let classIndex: (String) -> Int?
 
-    /// The value of a property. A property that is missing is null, or an empty collection.
+    /// Returns the value of a property. A missing property is null, or an empty collection. Throws `Problem`.
     func value(_ json: JSONValue?, _ property: SourceProperty) throws -> RealmFileValue {
         let json = json ?? .null
         switch (property.collection, json) {
@@ -174,7 +174,7 @@ struct JSONReader {
         return bytes.withUnsafeBytes { RealmFileObjectId($0.baseAddress!) }
     }
 
-    /// As "-12E-1", "1.50", "NaN", "-Infinity".
+    /// Parses a decimal, as in "-12E-1", "1.50", "NaN" or "-Infinity".
     private func decimal(_ text: String) throws -> RealmFileValue {
         var rest = Substring(text)
         let isNegative = rest.first == "-"

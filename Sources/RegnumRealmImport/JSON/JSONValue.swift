@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON as it is written: numbers keep their text, so that nothing is rounded, and members their order.
+// A JSON value and its parser. Numbers keep their text, so that nothing is rounded, and members keep their order.
 
 indirect enum JSONValue: Equatable {
     case null
@@ -9,7 +9,7 @@ indirect enum JSONValue: Equatable {
     case array([JSONValue])
     case object([JSONMember])
 
-    /// The member of an object, or nil.
+    /// The value of the first member with that key; nil if there is none, or if the value is not an object.
     subscript(key: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.key == key }?.value
@@ -22,13 +22,13 @@ struct JSONMember: Equatable {
     var value: JSONValue
 }
 
-/// Parses one JSON text. Throws `Problem`.
+/// Parses one JSON text. Errors are of the type `Problem`.
 struct JSONParser {
     struct Problem: Error {
         var words: String
     }
 
-    /// Values lie in one another at most so deep.
+    /// The number of nested levels, at which parsing fails, so that hostile text cannot overflow the stack.
     private static let depthLimit = 512
 
     private let bytes: UnsafeRawBufferPointer
@@ -136,7 +136,7 @@ struct JSONParser {
         while place < bytes.count, bytes[place] != UInt8(ascii: "\""), bytes[place] != UInt8(ascii: "\\"),
             bytes[place] >= 0x20
         { place += 1 }
-        // Most texts have no escapes.
+        // Copy the bytes before the first escape at once: most texts have no escapes.
         var text = [UInt8](bytes[start..<place])
         while place < bytes.count {
             let byte = bytes[place]

@@ -1,31 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values as JSON. Types that JSON lacks are tagged as in MongoDB's Extended JSON, version 2, with a few tags of our own:
+// Writes values as JSON. Types that JSON lacks are tagged as in MongoDB's Extended JSON, version 2, with a few tags of
+// our own:
 //
-//   Int                 3; beyond 2^53 {"$numberLong": "9007199254740993"}
-//   Float, Double       1.5, always with a point or an exponent; {"$numberDouble": "NaN"}, "Infinity", "-Infinity". Other NaNs have their
-//                       bits besides, "$bits", in hexadecimal digits
-//   Float among values of any type   {"$numberFloat": "1.5"}
-//   Decimal128          {"$numberDecimal": "12E-1"}
-//   Data                {"$binary": {"base64": "AQI=", "subType": "00"}}
-//   Date                {"$date": {"$numberLong": "milliseconds since 1970"}}, with "$nanoseconds" for what is left below one.
-//                       Beyond what Int64 counts in milliseconds {"$date": {"$numberLong": "seconds"}, "$unit": "s"}
-//   ObjectId            {"$oid": "24 hexadecimal digits"}
-//   UUID                {"$uuid": "8-4-4-4-12 hexadecimal digits"}
-//   link                {"$ref": "class", "$id": key}
-//   list, set           an array
-//   dictionary          an object; among values of any type, if a key begins with "$", {"$literal": {...}}
+//   Int                 3; beyond 2^53 {"$numberLong": "9007199254740993"} Float, Double       1.5, always with a point
+//   or an exponent; {"$numberDouble": "NaN"}, "Infinity", "-Infinity". A NaN with other bits than the usual one also
+//   has "$bits", in hexadecimal digits Float in a mixed value   {"$numberFloat": "1.5"} Decimal128
+//   {"$numberDecimal": "12E-1"} Data                {"$binary": {"base64": "AQI=", "subType": "00"}} Date
+//   {"$date": {"$numberLong": "milliseconds since 1970"}}, with "$nanoseconds" for the rest. If Int64 cannot hold the
+//   milliseconds: {"$date": {"$numberLong": "seconds"}, "$unit": "s"} ObjectId            {"$oid": "24 hexadecimal
+//   digits"} UUID                {"$uuid": "8-4-4-4-12 hexadecimal digits"} link                {"$ref": "class",
+//   "$id": key} list, set           an array dictionary          an object; in a mixed value, if a key begins with "$",
+//   {"$literal": {...}}
 
 internal import Foundation
 internal import RegnumRealmFile
 
 struct JSONWriter {
-    /// The classes that links name, by the table number of a link.
+    /// Returns the name of the class for the table number of a link; nil if the table belongs to no class.
     let className: (Int) -> String?
 
-    /// The largest number up to which a Double counts each one.
+    /// The greatest number up to which a Double represents every integer exactly.
     private static let exactLimit: Int64 = 1 << 53
 
-    /// The value of a property.
+    /// Returns the value of a property as JSON.
     func text(_ value: RealmFileValue, _ property: SourceProperty) -> String {
         switch value {
         case .list(let values), .set(let values):
@@ -108,7 +105,7 @@ struct JSONWriter {
         return "{\"$date\":{\"$numberLong\":\"\(milliseconds)\"}" + (rest == 0 ? "}" : ",\"$nanoseconds\":\(rest)}")
     }
 
-    /// A text as JSON has it.
+    /// Returns a text as a JSON string, with quotation marks and escapes.
     static func quoted(_ string: String) -> String {
         var text: [UInt8] = [UInt8(ascii: "\"")]
         for byte in string.utf8 {

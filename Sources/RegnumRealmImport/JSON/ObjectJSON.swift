@@ -1,32 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects of a file as lines of JSON, and back.
+// Exports the objects of a file as lines of JSON, and imports such lines.
 
 public import Foundation
 internal import Regnum
 internal import RegnumRealmFile
 internal import RegnumSystem
 
-/// Writes the objects of a file, in Realm's format or Regnum's, as JSON, one object a line, and makes a file of such lines.
+/// Exports the objects of a file in Realm's or Regnum's format as JSON, one object per line, and imports such lines
+/// into a new file.
 ///
-/// The first line has the classes, as `FileModels.json`. Each line after it is an object:
+/// The first line has the classes, in the form of `FileModels.json`. Each further line is an object:
 ///
 /// ```json
 /// {"class":"Dog","key":3,"value":{"name":"Rex","born":{"$date":{"$numberLong":"1600000000000"}},"owner":{"$ref":"Person","$id":1}}}
 /// ```
 ///
-/// Types that JSON lacks have the tags of MongoDB's Extended JSON; see <doc:ObjectsAsJSON>. Embedded objects have lines of
-/// their own.
+/// Types that JSON lacks are tagged as in MongoDB's Extended JSON; see <doc:ObjectsAsJSON>. Embedded objects have their
+/// own lines.
 public enum ObjectJSON {
-    /// Writes the objects of the file.
+    /// Exports the objects of a file as lines of JSON.
     ///
     /// - Parameters:
-    ///   - url: The file, in Realm's format or Regnum's. It is only read.
-    ///   - encryptionKey: The 64 bytes of an encrypted file.
-    ///   - classNames: Only these classes; all by default. Links to objects of others are written all the same.
-    ///   - withSchema: False to leave the line with the classes out.
-    ///   - write: Gets the lines, some at a time.
-    /// - Returns: The number of objects.
-    /// - Throws: `RealmFileError` or `Realm.Error`, and what `write` throws.
+    ///   - url: The file, in Realm's or Regnum's format. It is only read.
+    ///   - encryptionKey: The 64-byte key of an encrypted file.
+    ///   - classNames: The classes to export; nil, the default, for all. Links to objects of other classes are written,
+    ///     too.
+    ///   - withSchema: False to omit the line with the classes.
+    ///   - write: Called on the calling thread with UTF-8 text of one or more whole lines, about 1 MiB at a time.
+    /// - Returns: The number of exported objects.
+    /// - Throws: `RealmFileError` or `Realm.Error` if the file cannot be read, `RealmFileImportError` if the key is not
+    ///   64 bytes long or the file lacks a class of `classNames`, and any error that `write` throws.
+    /// - Thread: Any.
+    /// - Complexity: O(size of the exported objects).
     @discardableResult
     public static func export(
         _ url: URL, encryptionKey: Data? = nil, classNames: [String]? = nil, withSchema: Bool = true,
@@ -75,15 +80,22 @@ public enum ObjectJSON {
         return count
     }
 
-    /// Makes a new file of lines that `export` has written; there must be none at `target`.
+    /// Imports lines that `export` has written into a new file. If it throws, there is no new file.
     ///
     /// - Parameters:
-    ///   - url: The lines.
-    ///   - target: The new file.
-    ///   - encryptionKey: The 64 bytes with which the new file is encrypted.
-    ///   - schema: The classes, if the first line has none.
-    ///   - progress: As that of `RealmFileImport`.
-    /// - Throws: `RealmFileImportError`, or `Realm.Error`. There is no new file then.
+    ///   - url: The file with the lines.
+    ///   - target: The path of the new file. It is an error if a file exists there.
+    ///   - encryptionKey: The 64-byte key that encrypts the new file; nil, the default, for a file that is not
+    ///     encrypted.
+    ///   - schema: The classes, in the form of `FileModels.json`, if the lines do not begin with them.
+    ///   - progress: Called about 200 times, on the calling thread. An error that it throws ends the import, and so
+    ///     does cancelling the task.
+    /// - Returns: The numbers of objects read and written, and the values that could not be carried over.
+    /// - Throws: `RealmFileImportError` if the lines cannot be read or are not valid, or the key is not 64 bytes long,
+    ///   `Realm.Error` if the new file cannot be written, `CancellationError` if the task is cancelled, and any error
+    ///   that `progress` throws.
+    /// - Thread: Any.
+    /// - Complexity: O(size of the lines); each line is parsed two or three times. Memory: 16 bytes per object.
     @discardableResult
     public static func importLines(
         from url: URL, to target: URL, encryptionKey: Data? = nil, schema: Data? = nil,

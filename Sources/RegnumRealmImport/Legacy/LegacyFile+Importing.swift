@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Imports the file of a configuration in its place when it is opened.
+// Imports the file of a configuration when it is opened, and replaces it with the new file.
 //
-//   1  take the lock of a byte of the old file; whoever waited for it finds Regnum's file, and imports nothing
-//   2  import into a file with another name beside it, read it back, and compare it with the old one
-//   3  give the old file a second name, NAME.legacy, if it is to be kept
-//   4  delete Realm's lock file, whose name Regnum's has
-//   5  rename the new file to the old one's name
+//   1  lock a byte of the old file; a process that waited for this lock finds Regnum's file afterwards, and does not
+//   import 2  import into a temporary file in the same folder, read it back, and compare it with the old file 3  give
+//   the old file a second name, NAME.legacy, if it is to be kept 4  delete Realm's lock file, because Regnum's lock
+//   file has the same name 5  rename the new file to the name of the old one
 //
-// A process that is killed before 5 leaves the old file as it was, perhaps with a second name; after it the new file is in
-// place. The next opening begins again, or has nothing to do.
+// If a process is killed before step 5, the old file is unchanged, possibly with a second name, and the next opening
+// imports again. After step 5 the new file has replaced the old one, and the next opening has nothing to import.
 
 internal import Foundation
 internal import RegnumEngine
@@ -17,19 +16,23 @@ internal import RegnumSystem
 public import Regnum
 
 extension LegacyFile {
-    /// Imports a file in Realm's format when it is opened: all classes and objects, with the schema version, so that
-    /// migration blocks run from that version as they do in Realm. Opening takes as long as the import, and throws if it fails;
-    /// the old file is in place then.
+    /// Returns the setting that imports a file in Realm's format when it is opened: all classes and objects, and the
+    /// schema version, from which migration blocks then run as they do in Realm.
     ///
-    /// An encrypted file is opened, and the new one encrypted, with the `encryptionKey` of the configuration. Other processes that open
-    /// the file wait. They must not have it open with Realm itself.
+    /// Opening the Realm takes as long as the import and its verification, O(size of the old file). If the import
+    /// fails, opening throws `Realm.Error`, and the old file remains.
+    ///
+    /// The `encryptionKey` of the configuration decrypts the old file and encrypts the new one. Other processes that
+    /// open the file wait up to the `busyTimeout` of their configuration, and then throw `Realm.Error`. No process may
+    /// have the file open with Realm itself.
     ///
     /// - Parameters:
-    ///   - keepOriginal: True to keep the old file beside the new one, as `NAME.legacy`, or `NAME.legacy-2` and so on if
-    ///     another file has that name. It is kept in any case if a value could not be carried over.
-    ///   - progress: How far the import is, on the thread that opens the Realm.
-    ///   - report: What was imported and what could not be carried over, before the new file takes the place of the old one.
-    ///     What the function throws, opening throws, and the old file stays.
+    ///   - keepOriginal: True to keep the old file beside the new one, as `NAME.legacy`, or `NAME.legacy-2` and so on
+    ///     if another file has that name. The old file is always kept if a value could not be carried over.
+    ///   - progress: Called about 200 times with the progress of the import, on the thread that opens the Realm.
+    ///   - report: Called once with the report, on the thread that opens the Realm, before the new file replaces the
+    ///     old one. If it throws, opening throws the same error, and the old file remains.
+    /// - Thread: Any.
     public static func importing(
         keepOriginal: Bool = true, progress: (@Sendable (RealmFileImportProgress) -> Void)? = nil,
         report: (@Sendable (RealmFileImportReport) throws -> Void)? = nil
@@ -43,9 +46,10 @@ extension LegacyFile {
     }
 }
 
-/// One such import.
+/// The import of one file, and its replacement by the new one.
 struct LegacySwap {
-    /// Of the old file; see `TemporaryFile` for another byte that no database locks.
+    /// The byte of the old file that is locked during the import. `TemporaryFile` locks another byte, and databases
+    /// neither.
     private static let lockedByte = 1 << 62 + 11
 
     let path: String
@@ -56,7 +60,7 @@ struct LegacySwap {
 
     private var files: PosixFileSystem { PosixFileSystem.shared }
 
-    /// False if the file is not in Realm's format.
+    /// Imports the file and replaces it. Returns false if the file is not in Realm's format.
     func run() throws -> Bool {
         do {
             return try RealmFileImport.writing(path) { try alone() }
@@ -68,7 +72,8 @@ struct LegacySwap {
         }
     }
 
-    /// With the lock of the file.
+    /// Runs the import while holding the byte lock of the old file. Throws `Realm.Error` if the lock is not free before
+    /// the busy timeout.
     private func alone() throws -> Bool {
         let old = try files.open(path, .readWrite)
         defer { old.close() }
@@ -79,13 +84,13 @@ struct LegacySwap {
                 "Another process is importing the file '\(path)': try again later, or raise `busyTimeout`.",
                 fileURL: URL(fileURLWithPath: path))
         }
-        // Another process or thread may have been faster: then the path leads to Regnum's file.
+        // Another process or thread may have imported the file while this one waited: the path then has Regnum's file.
         guard try files.status(path)?.identity == old.identity, try !Self.isOfRegnum(old) else { return true }
         try swap(old)
         return true
     }
 
-    /// True for a database of Regnum: it has come to the path since the opening found a file in Realm's format.
+    /// True if the file is a Regnum database, which has replaced the file in Realm's format that opening found.
     private static func isOfRegnum(_ file: any File) throws -> Bool {
         var word: UInt64 = 0
         let count = try withUnsafeMutableBytes(of: &word) { bytes throws(SystemError) in try file.read(bytes, at: 0) }
@@ -102,7 +107,7 @@ struct LegacySwap {
             source: source, report: RealmFileImportReport(of: file), verifies: true, progress: { progress?($0) }
         ).run(into: new)
         try report?(made)
-        // The only whole copy of what could not be carried over is not deleted.
+        // After a loss, the old file is the only complete copy: keep it.
         if keepsOriginal || !made.isComplete { try keepOriginal(old.identity) }
         try deleteLockFile()
         try new.rename(replacing: true)
@@ -114,7 +119,7 @@ struct LegacySwap {
         while true {
             let name = path + ".legacy" + (number == 1 ? "" : "-\(number)")
             if let there = try files.status(name) {
-                // An import that was killed has come as far as this.
+                // A killed import has already created the second name.
                 if there.identity == identity { return }
                 number += 1
                 continue
@@ -122,14 +127,14 @@ struct LegacySwap {
             do {
                 try FileManager.default.linkItem(atPath: path, toPath: name)
             } catch {
-                // A file system without second names.
+                // The file system may not support hard links.
                 try copyOriginal(to: name)
             }
             return try files.syncDirectory(containing: name)
         }
     }
 
-    /// The copy has its name once it is whole.
+    /// Copies the old file under a temporary name, syncs the copy, and renames it to `name`.
     private func copyOriginal(to name: String) throws {
         let claim = try TemporaryFile.make(
             beside: path + SideFiles.importing, permissions: 0o600, in: files,
@@ -150,7 +155,7 @@ struct LegacySwap {
         try files.renameIfAbsent(temporary, to: name)
     }
 
-    /// Deletes Realm's lock file. It holds nothing that lasts: Realm makes it again.
+    /// Deletes Realm's lock file. It contains nothing permanent: Realm creates it again.
     private func deleteLockFile() throws {
         let lock = path + ".lock"
         guard let status = try files.status(lock), status.kind == .file else { return }
@@ -159,7 +164,7 @@ struct LegacySwap {
 }
 
 extension Realm.Error {
-    /// What is wrong with a file in Realm's format, as opening tells it.
+    /// Creates the error that opening throws for an error in a file in Realm's format.
     init(_ error: RealmFileError, _ path: String) {
         let (code, reason): (Code, Reason) =
             switch error.code {

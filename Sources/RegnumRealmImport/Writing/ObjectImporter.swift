@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the objects of a source into the tables of a session, in two passes over each class:
 //
-//   objects  makes each object with all values that are no links; new keys are noted by old ones
+//   objects  creates each object with all values except links, and maps its old key to its new one
 //   links    sets the links, which need the new keys of all classes
 //
-// The import advances by a number of objects at a time, so that whoever drives it can commit in between. Every value of an
-// object is read and converted before the object is made: an error of the source leaves no object half made.
+// The import advances by a limited cost at a time, so that the caller can commit in between. Every value of an object
+// except its links is read and converted before the object is created: an error of the source leaves no incomplete
+// object.
 
 internal import Foundation
 internal import RegnumEngine
@@ -17,26 +18,26 @@ final class ObjectImporter<Source: ObjectSource> {
     private let source: Source
     private let session: Session
     private let plans: [ClassPlan]
-    /// True in an open Realm: objects with the same primary key are updated.
+    /// True in an open Realm: existing objects with the same primary key are updated.
     private let isUpdating: Bool
     private let watch: ImportWatch
     private(set) var report: RealmFileImportReport
     /// New keys of the imported objects, by class.
     private(set) var keys: [KeyMap]
-    /// By class: objects of it that this import has made or updated, where objects may be updated.
+    /// By class: the objects that this import has created or updated; empty unless `isUpdating`.
     private var touched: [KeyBits]
-    /// By embedded class: the objects that have an owner.
+    /// By class: the embedded objects that have an owner.
     private var owned: [KeyBits]
-    /// By class and column: some value of any type has a link.
+    /// By class and column: true if a mixed value of the column contains a link.
     private var hasLinks: [[Bool]]
-    /// Values that differ from the source's because of a loss, by class.
+    /// By class: the number of values that differ from the source because of a reported loss.
     private(set) var lossyValues: [Int]
 
     private var pass = Pass.objects
     private var place = 0
     private var cursor: Source.Cursor?
     private var completed = 0
-    /// Values of the object at hand, by column.
+    /// The values of the current object, by index in the columns of its plan.
     private var values: [Value] = []
     private var isFinished = false
 
@@ -62,7 +63,8 @@ final class ObjectImporter<Source: ObjectSource> {
         }
     }
 
-    /// In a write of the session: goes on for objects of that cost together. True at the end of the import.
+    /// In a write transaction of the session: imports objects until their total cost reaches `limit`. Returns true at
+    /// the end of the import.
     func advance(cost limit: Int) throws -> Bool {
         var left = limit
         while !isFinished, left > 0 {
@@ -83,7 +85,7 @@ final class ObjectImporter<Source: ObjectSource> {
         return isFinished
     }
 
-    /// Opens the next class of the pass, or the next pass.
+    /// Begins the next class of the pass, or the next pass; skips a class that the links pass does not need.
     private func beginPass() throws {
         completed = 0
         guard place < plans.count else {
@@ -111,7 +113,7 @@ final class ObjectImporter<Source: ObjectSource> {
 
     // MARK: Reading
 
-    /// The value of a property; texts that could not be read exactly are reported.
+    /// Returns the value of a property. Reports texts in which invalid UTF-8 was replaced; `isExact` is false for them.
     private func read(_ object: Source.Cursor.Item, _ source: Int, _ name: String) throws -> (
         RealmFileValue, isExact: Bool
     ) {
@@ -121,7 +123,7 @@ final class ObjectImporter<Source: ObjectSource> {
         return (value, false)
     }
 
-    /// A function that reports losses of a value, and whether it was called.
+    /// A function that reports losses of one value, and records whether it was called.
     private final class Losses {
         var isLossy = false
         let lose: (String) -> Void
@@ -138,7 +140,7 @@ final class ObjectImporter<Source: ObjectSource> {
 
     // MARK: Objects
 
-    /// Makes or updates the object. Returns what it costs.
+    /// Creates or updates the object, without its links. Returns its cost.
     private func make(_ object: Source.Cursor.Item) throws -> Int {
         let plan = plans[place]
         report.classes[place].read += 1
@@ -182,7 +184,8 @@ final class ObjectImporter<Source: ObjectSource> {
         return cost
     }
 
-    /// A value of a column that is no collection and no link; null for one of any type that has links.
+    /// Converts a value of a column that is neither a collection nor a link. Returns null for a mixed value that
+    /// contains links; the links pass sets it.
     private func convert(_ value: RealmFileValue, _ column: ColumnPlan, _ index: Int, _ key: Int64) -> Value {
         switch (column.definition.type, value) {
         case (.int, .int(let number)): return .int(number)
@@ -207,8 +210,8 @@ final class ObjectImporter<Source: ObjectSource> {
         return ValueConversion.any(value, { _ in nil }, losses.callAsFunction)
     }
 
-    /// Stores `values` in a new object, or in the one with the same primary key. Nil if another object of the source has
-    /// that key.
+    /// Stores `values` in a new object, or in the existing one with the same primary key. Returns nil if another object
+    /// of the source has that primary key.
     private func store(
         _ object: Source.Cursor.Item, _ plan: ClassPlan, _ table: Table
     ) throws -> (key: ObjectKey, isNew: Bool)? {
@@ -251,7 +254,8 @@ final class ObjectImporter<Source: ObjectSource> {
         }
     }
 
-    /// Values of a kilobyte or more, and elements, cost as objects do.
+    /// Returns the cost of a value besides its object: 1 for each kilobyte of text or data, 16 elements of a list or
+    /// set, or 8 entries of a dictionary.
     private static func cost(_ value: RealmFileValue) -> Int {
         switch value {
         case .string(let text): text.utf8.count >> 10
@@ -300,7 +304,7 @@ final class ObjectImporter<Source: ObjectSource> {
         }
     }
 
-    /// An element of a collection; nil for a link that is left out.
+    /// Converts an element of a collection. Returns nil for a link that must be omitted.
     private func element(_ value: RealmFileValue, _ plan: ColumnPlan, _ losses: Losses) -> Value? {
         switch plan.definition.type {
         case .link:
@@ -313,7 +317,7 @@ final class ObjectImporter<Source: ObjectSource> {
 
     // MARK: Links
 
-    /// Sets the links of an object that was made before. Returns what it costs.
+    /// Sets the links of an object that the first pass has created or updated. Returns the cost.
     private func link(_ object: Source.Cursor.Item) throws -> Int {
         guard let key = keys[place].find(object.key) else { return 1 }
         let plan = plans[place]
@@ -346,7 +350,8 @@ final class ObjectImporter<Source: ObjectSource> {
         return cost
     }
 
-    /// As `target` for a link to an object that is not embedded; nil for all else, which `target` looks at.
+    /// Returns the target of a link to an object that is not embedded. Returns nil for other values, which `target`
+    /// handles.
     private func plainTarget(_ value: RealmFileValue, _ plan: ColumnPlan) -> ObjectKey? {
         guard case .link(let link) = value, let index = plan.targetClass, !plans[index].isEmbedded,
             source.classIndex(ofTable: link.tableIndex) == index
@@ -354,7 +359,8 @@ final class ObjectImporter<Source: ObjectSource> {
         return keys[index].find(link.key)
     }
 
-    /// The object that a link of a link column leads to.
+    /// Returns the object to which a link of a link column points. Returns nil, and reports the loss, if the object has
+    /// another class, was not imported, or is embedded and has another owner already.
     private func target(_ value: RealmFileValue, _ plan: ColumnPlan, _ losses: Losses) -> ObjectKey? {
         guard case .link(let link) = value, let index = source.classIndex(ofTable: link.tableIndex),
             index == plan.targetClass
@@ -373,7 +379,8 @@ final class ObjectImporter<Source: ObjectSource> {
         return key
     }
 
-    /// The object that a link in a value of any type leads to. Embedded objects belong to properties of their own.
+    /// Returns the object to which a link in a mixed value points. Returns nil for an embedded object, because only a
+    /// link property can own one.
     private func resolve(_ link: RealmFileLink) -> (classIndex: Int, table: TableKey, key: ObjectKey)? {
         guard let index = source.classIndex(ofTable: link.tableIndex), let table = plans[index].table,
             !plans[index].isEmbedded, let key = keys[index].find(link.key)
@@ -383,7 +390,7 @@ final class ObjectImporter<Source: ObjectSource> {
 
     // MARK: The end
 
-    /// No embedded object is without an owner.
+    /// Ends the import: deletes the embedded objects that have no owner, and reports them.
     private func end() throws {
         isFinished = true
         for place in plans.indices where plans[place].isEmbedded {

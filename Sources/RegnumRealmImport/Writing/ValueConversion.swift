@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of a source as the engine stores them. What a column cannot hold becomes null, zero or empty, and the report says so.
+// Converts the values of a source to the engine's values. A value that a column cannot hold becomes null, zero or
+// empty, and is reported as a loss.
 
 internal import Foundation
 internal import RegnumEngine
 internal import RegnumRealmFile
 
-/// Converts the values of one import. `lose` is called with the reason for each value that cannot be carried as it is.
+/// Functions that convert values. They call `lose` with the reason if a value cannot be carried over unchanged.
 struct ValueConversion {
-    /// What is asked for the object that a link leads to.
+    /// Returns the imported object to which a link points; nil if there is none.
     typealias Resolve = (RealmFileLink) -> (classIndex: Int, table: TableKey, key: ObjectKey)?
 
+    /// Returns the value that replaces a lost one: null if the column allows it, otherwise zero or empty.
     static func nothing(_ column: ColumnDefinition) -> Value {
         if column.isNullable || column.type == .link || column.type == .mixed { return .null }
         switch column.type {
@@ -27,7 +29,7 @@ struct ValueConversion {
         }
     }
 
-    /// A single value, or an element of a collection, that is no link and not of any type.
+    /// Converts a single value, or an element of a collection, of a column that holds neither links nor mixed values.
     static func scalar(_ value: RealmFileValue, _ column: ColumnDefinition, _ lose: (String) -> Void) -> Value {
         switch (column.type, value) {
         case (_, .null):
@@ -46,7 +48,7 @@ struct ValueConversion {
         }
     }
 
-    /// A value of any type; links by `resolve`.
+    /// Converts a mixed value, with its links by `resolve`. `depth` is the number of collections around the value.
     static func any(
         _ value: RealmFileValue, depth: Int = 0, _ resolve: Resolve, _ lose: (String) -> Void
     ) -> Value {
@@ -82,7 +84,8 @@ struct ValueConversion {
         return .null
     }
 
-    /// The text of a dictionary's key; nil for one that is none.
+    /// Converts the key of a dictionary to text. Returns nil, and reports the loss, if it is too long, or neither a
+    /// text nor an integer.
     static func key(_ value: RealmFileValue, _ lose: (String) -> Void) -> String? {
         if case .string(let text) = value {
             if text.utf8.count <= FormatLimits.stringByteCount { return text }
@@ -97,7 +100,8 @@ struct ValueConversion {
         return nil
     }
 
-    /// Ascending by the bytes of the keys, each there once.
+    /// Returns the entries in ascending order of the UTF-8 bytes of their keys. Of entries with equal keys, it keeps
+    /// one and reports the others. O(n log n).
     static func sorted(_ entries: [DictionaryEntry], _ lose: (String) -> Void) -> [DictionaryEntry] {
         let sorted = entries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
         var found: [DictionaryEntry] = []
@@ -112,7 +116,8 @@ struct ValueConversion {
         return found
     }
 
-    /// What means the same in a column of its type and in one of any type; nil if it cannot be held.
+    /// Converts a value that is neither a link nor a collection, in the same way for a column of its type and for a
+    /// mixed column. Returns nil if it cannot be stored.
     private static func plain(_ value: RealmFileValue, _ lose: (String) -> Void) -> Value? {
         switch value {
         case .bool(let bit): return .bool(bit)
@@ -162,7 +167,7 @@ struct ValueConversion {
         }
     }
 
-    /// The kind of value, for reasons.
+    /// The kind of a value, for the reasons of losses.
     static func name(_ value: RealmFileValue) -> String {
         switch value {
         case .null: "null"
@@ -184,7 +189,7 @@ struct ValueConversion {
         }
     }
 
-    /// True if the value is a link or holds one.
+    /// True if the value is or contains a link.
     static func hasLink(_ value: RealmFileValue) -> Bool {
         switch value {
         case .link: true
@@ -194,7 +199,7 @@ struct ValueConversion {
         }
     }
 
-    /// True if a text in the value has a character that stands for bytes that are no UTF-8.
+    /// True if a text in the value contains U+FFFD, which replaces invalid UTF-8.
     static func hasReplacement(_ value: RealmFileValue) -> Bool {
         switch value {
         case .string(let text): text.unicodeScalars.contains("\u{FFFD}")
@@ -206,7 +211,8 @@ struct ValueConversion {
 }
 
 extension DecimalBits {
-    /// The engine's one form of the number: zeros at the end of 1.00, and the sign of zero, are not kept. Nil for numbers out of range.
+    /// Creates the engine's canonical form of the number, without trailing zeros (1.00 becomes 1) and without the sign
+    /// of zero. Returns nil for a number out of range.
     init?(_ decimal: RealmFileDecimal) {
         let sign: UInt64 = decimal.isNegative ? 1 << 63 : 0
         switch decimal.kind {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a new file back and compares each value with the source. Both sides are digested by code of their own, which shares
-// nothing with the conversion that wrote the file but the meaning of equal numbers.
+// Reads a new file back and compares each value with the source. Each side has its own code to compute digests. It
+// shares only the definition of equal decimals with the conversion that wrote the file.
 
 internal import Foundation
 internal import RegnumEngine
@@ -28,7 +28,8 @@ struct Verification<Source: ObjectSource> {
         for (index, plan) in plans.enumerated() { if let table = plan.table { classByTable[table] = index } }
     }
 
-    /// Enters the checksums of the classes. Throws if the new file differs from the source in more than what the report says.
+    /// Compares the classes and sets their checksums in the report. Throws `.verificationFailed` if the new file has
+    /// another number of objects than the report, or if more values of a class differ than it has lossy values.
     mutating func run(_ report: inout RealmFileImportReport) throws {
         for place in plans.indices {
             guard let table = plans[place].table.flatMap({ session.table($0) }) else { continue }
@@ -168,11 +169,12 @@ struct Verification<Source: ObjectSource> {
     }
 }
 
-/// A number that differs if what was added to it does, but for one case in 2^64. Not secret.
+/// A 64-bit hash of the words added to it, in their order. Different words have the same hash with a probability of
+/// about 2^-64. Not cryptographic.
 struct Digest {
     static let null: UInt64 = 0x9ae1_6a3b_2f90_404f
     static let set: UInt64 = 0x2545_f491_4f6c_dd1d
-    /// The digest of a list, to which those of its elements are added in order.
+    /// The digest of an empty list, to which the digests of the elements are added in order.
     static let list = Digest(tag: 20)
     static let dictionary: UInt64 = 0xd6e8_feb8_6659_fd93
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every file of Realm that users may have becomes a good file of the app's own schema.
+// Checks that the app imports its users' files in Realm's format completely, with its own schema.
 
 public import Foundation
 public import Regnum
@@ -7,15 +7,17 @@ internal import RegnumRealmImport
 internal import RegnumSystem
 public import Testing
 
-/// Expects that each of `fixtures`, files that Realm wrote, is imported when the app opens it. Each is copied; the fixtures are never
-/// changed.
+/// Expects that each of `fixtures`, files that Realm wrote, is imported when the app opens it. Works on copies; the
+/// fixtures are never changed.
 ///
-/// Of each fixture, a failure of the running test is
-/// - an error of the opening: the fixture cannot be read, or the migration from its version fails,
-/// - each value that could not be carried over,
-/// - another schema version than that of the configuration afterwards, or a file that is not whole,
+/// The running test fails for each of these, with the name of the fixture:
+/// - an error when opening it: it cannot be read, or the migration from its version fails,
+/// - a value that could not be carried over,
+/// - a schema version after opening that is not the configuration's, or a finding of the integrity check,
 /// - a second opening that imports again,
-/// - whatever `check` records or throws.
+/// - an issue that `check` records, or an error that it throws.
+///
+/// It also fails if `fixtures` is empty.
 ///
 /// ```swift
 /// try expectImport(of: fixtures, to: Database.configuration) { realm, fixture in
@@ -24,12 +26,13 @@ public import Testing
 /// ```
 ///
 /// - Parameters:
-///   - fixtures: files in Realm's format, of each version that was shipped.
-///   - newest: the configuration of the program as it is; its file is not used, its key opens the fixtures.
-///   - sourceLocation: where failures are shown.
-///   - check: gets the realm and the URL of its fixture.
-/// - Throws: where a fixture cannot be copied.
-/// - Thread: any.
+///   - fixtures: Files in Realm's format, one of each schema version that was shipped.
+///   - newest: The current configuration of the program. Its file is not used; its key opens the fixtures.
+///   - sourceLocation: The location of failures.
+///   - check: Called on the calling thread with the imported Realm and the URL of its fixture.
+/// - Throws: An error if a fixture cannot be copied.
+/// - Thread: Any.
+/// - Complexity: O(size of the fixtures); each one is copied, imported and checked.
 public func expectImport(
     of fixtures: [URL], to newest: Realm.Configuration, sourceLocation: SourceLocation = #_sourceLocation,
     _ check: (_ realm: Realm, _ fixture: URL) throws -> Void = { _, _ in }
@@ -46,14 +49,14 @@ public func expectImport(
     }
 }
 
-/// One fixture.
+/// The check of one fixture.
 private struct ImportTrial {
     let fixture: URL
     let url: URL
     let newest: Realm.Configuration
     let location: SourceLocation
 
-    /// Losses that are shown one by one.
+    /// The number of losses that are reported one by one; the rest is only counted.
     private static let shownLosses = 20
 
     private func complain(_ text: String) { Report.issue("'\(fixture.lastPathComponent)': \(text)", at: location) }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommands that carry objects from one kind of file to another: import-realm, export-json, import-json.
+// The subcommands that convert files from one format to another: import-realm, export-json, import-json.
 
 import ArgumentParser
 import Foundation
@@ -60,7 +60,7 @@ struct ExportJSONCommand: ParsableCommand {
                 ) { try handle.write(contentsOf: $0) }
                 if output != nil { try handle.close() }
             } catch {
-                // Half of the lines could be taken for all.
+                // An incomplete file could be mistaken for a complete export.
                 if let output { try? FileManager.default.removeItem(atPath: output) }
                 throw error
             }
@@ -102,7 +102,8 @@ struct ImportJSONCommand: ParsableCommand {
     }
 }
 
-/// Shows the report, writes it, and ends with 2 where something is missing.
+/// Prints the report, writes it to the file at path `report` if there is one, and exits with status 2 if a value is
+/// missing.
 private func finish(_ made: RealmFileImportReport, _ report: String?) throws {
     let text = made.description
     if !text.isEmpty { Output().line(text) }
@@ -115,7 +116,7 @@ private func finish(_ made: RealmFileImportReport, _ report: String?) throws {
     if !made.isComplete { throw Ending.damage }
 }
 
-/// A line on standard error that says how far an import is.
+/// A line on standard error that shows the progress of an import.
 private enum Progress {
     static func show(_ progress: RealmFileImportProgress) {
         let words = "\(Int(progress.fraction * 100)) % \(progress.phase.rawValue) \(progress.className ?? "")"
