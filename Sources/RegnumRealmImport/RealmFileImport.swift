@@ -19,8 +19,8 @@ public import Regnum
 /// killed, there is no file at that path, and the import can be repeated. See <doc:ImportingRealmFiles> for imports
 /// into an open Realm.
 ///
-/// Thread: use an instance from one thread at a time, on any thread; with an open Realm, on that Realm's thread.
-/// Memory: one batch of uncommitted objects, and 24 bytes for each run of objects with consecutive keys.
+/// Thread: use an instance from one thread at a time, on any thread; with an open Realm, on that Realm's thread. Memory:
+/// bounded by the batches that are committed, plus 24 bytes for each run of objects with consecutive keys.
 public struct RealmFileImport {
     private enum Target {
         case file(URL)
@@ -77,7 +77,7 @@ public struct RealmFileImport {
     /// - Throws: `RealmFileError` if the old file cannot be read, `Realm.Error` if the new one cannot be written,
     ///   `RealmFileImportError` if the key or the verification fails, `CancellationError` if the task is cancelled, and
     ///   any error that `progress` throws.
-    /// - Complexity: O(size of the old file). Classes with links are read twice.
+    /// - Complexity: O(size of the old file). Classes with links are read twice, and once more to verify a new file.
     @discardableResult
     public func run() throws -> RealmFileImportReport {
         let file = try RealmFile(url: source, encryptionKey: sourceKey)

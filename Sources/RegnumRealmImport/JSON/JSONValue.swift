@@ -28,7 +28,7 @@ struct JSONParser {
         var words: String
     }
 
-    /// The number of nested levels, at which parsing fails, so that hostile text cannot overflow the stack.
+    /// The greatest number of nested levels. Parsing is recursive, so deeper text is refused.
     private static let depthLimit = 512
 
     private let bytes: UnsafeRawBufferPointer

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Imports the file of a configuration when it is opened, and replaces it with the new file.
 //
-//   1  lock a byte of the old file; a process that waited for this lock finds Regnum's file afterwards, and does not
-//   import 2  import into a temporary file in the same folder, read it back, and compare it with the old file 3  give
-//   the old file a second name, NAME.legacy, if it is to be kept 4  delete Realm's lock file, because Regnum's lock
-//   file has the same name 5  rename the new file to the name of the old one
+//   1  lock a byte of the old file; a process that waited for this lock finds Regnum's file, and does not import
+//   2  import into a temporary file in the same folder, read it back, and compare it with the old file
+//   3  give the old file a second name, NAME.legacy, if it is to be kept
+//   4  delete Realm's lock file, because Regnum's lock file has the same name
+//   5  rename the new file to the name of the old one
 //
 // If a process is killed before step 5, the old file is unchanged, possibly with a second name, and the next opening
 // imports again. After step 5 the new file has replaced the old one, and the next opening has nothing to import.
@@ -20,11 +21,11 @@ extension LegacyFile {
     /// schema version, from which migration blocks then run as they do in Realm.
     ///
     /// Opening the Realm takes as long as the import and its verification, O(size of the old file). If the import
-    /// fails, opening throws `Realm.Error`, and the old file remains.
+    /// fails, opening throws `Realm.Error`, or `CancellationError` if the task is cancelled, and the old file remains.
     ///
     /// The `encryptionKey` of the configuration decrypts the old file and encrypts the new one. Other processes that
-    /// open the file wait up to the `busyTimeout` of their configuration, and then throw `Realm.Error`. No process may
-    /// have the file open with Realm itself.
+    /// open the file wait up to the `busyTimeout` of their configuration, without limit if it has none, and then throw
+    /// `Realm.Error`. No process may have the file open with Realm itself.
     ///
     /// - Parameters:
     ///   - keepOriginal: True to keep the old file beside the new one, as `NAME.legacy`, or `NAME.legacy-2` and so on

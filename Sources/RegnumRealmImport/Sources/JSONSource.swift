@@ -19,8 +19,8 @@ final class JSONSource: ObjectSource {
     fileprivate private(set) var reader: JSONReader
     fileprivate private(set) var lines: [[Line]] = []
 
-    /// Parses every line once, to index the objects. `schema` replaces a schema in the file. Throws
-    /// `RealmFileImportError` with the line number if a line is not valid.
+    /// Parses every line once, to index the objects. `schema` is the schema if the file has none; two schemas are an
+    /// error. Throws `RealmFileImportError`, with the line number if a line is not valid.
     init(_ url: URL, schema: Data?) throws {
         do { data = try Data(contentsOf: url, options: .alwaysMapped) } catch {
             throw RealmFileImportError(.malformedJSON, "'\(url.path)' cannot be read: \(error.localizedDescription)")

@@ -5,8 +5,7 @@
 //   links    sets the links, which need the new keys of all classes
 //
 // The import advances by a limited cost at a time, so that the caller can commit in between. Every value of an object
-// except its links is read and converted before the object is created: an error of the source leaves no incomplete
-// object.
+// except its links is read before the object is created: an error of the source leaves no incomplete object.
 
 internal import Foundation
 internal import RegnumEngine
