@@ -19,8 +19,8 @@ public import Regnum
 /// killed, there is no file at that path, and the import can be repeated. See <doc:ImportingRealmFiles> for imports
 /// into an open Realm.
 ///
-/// Thread: use an instance from one thread at a time, on any thread; with an open Realm, on that Realm's thread. Memory:
-/// bounded by the batches that are committed, plus 24 bytes for each run of objects with consecutive keys.
+/// Thread: use an instance from one thread at a time, on any thread; with an open Realm, on that Realm's thread.
+/// Memory: bounded by the batches that are committed, plus 24 bytes for each run of objects with consecutive keys.
 public struct RealmFileImport {
     private enum Target {
         case file(URL)

@@ -3,13 +3,13 @@
 // our own:
 //
 //   Int                 3; beyond 2^53 {"$numberLong": "9007199254740993"}
-//   Float, Double       1.5, always with a point or an exponent; {"$numberDouble": "NaN"}, "Infinity", "-Infinity". A NaN
-//                       with other bits than the usual one also has "$bits", in hexadecimal digits
+//   Float, Double       1.5, always with a point or an exponent; {"$numberDouble": "NaN"}, "Infinity", "-Infinity".
+//                       A NaN with other bits than the usual one also has "$bits", in hexadecimal digits
 //   Float in a mixed value   {"$numberFloat": "1.5"}
 //   Decimal128          {"$numberDecimal": "12E-1"}
 //   Data                {"$binary": {"base64": "AQI=", "subType": "00"}}
-//   Date                {"$date": {"$numberLong": "milliseconds since 1970"}}, with "$nanoseconds" for the rest. If Int64
-//                       cannot hold the milliseconds: {"$date": {"$numberLong": "seconds"}, "$unit": "s"}
+//   Date                {"$date": {"$numberLong": "milliseconds since 1970"}}, with "$nanoseconds" for the rest.
+//                       If Int64 cannot hold the milliseconds: {"$date": {"$numberLong": "seconds"}, "$unit": "s"}
 //   ObjectId            {"$oid": "24 hexadecimal digits"}
 //   UUID                {"$uuid": "8-4-4-4-12 hexadecimal digits"}
 //   link                {"$ref": "class", "$id": key}
