@@ -77,7 +77,7 @@ public struct RealmFileImport {
     /// - Throws: `RealmFileError` if the old file cannot be read, `Realm.Error` if the new one cannot be written,
     ///   `RealmFileImportError` if the key or the verification fails, `CancellationError` if the task is cancelled, and
     ///   any error that `progress` throws.
-    /// - Complexity: O(size of the old file). Classes with links are read twice, and once more to verify a new file.
+    /// - Complexity: O(size of the old file). Classes with links are read twice; verification reads all once more.
     @discardableResult
     public func run() throws -> RealmFileImportReport {
         let file = try RealmFile(url: source, encryptionKey: sourceKey)
