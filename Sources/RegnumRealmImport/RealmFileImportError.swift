@@ -18,9 +18,7 @@ public struct RealmFileImportError: Error, Sendable, Equatable {
         /// schema.
         case malformedJSON
         /// The export names a class that the file does not have.
-        case unsuitableTarget
-        /// The file is neither in Realm's format nor a Regnum file. This version never throws it.
-        case unknownFile
+        case unknownClass
     }
 
     /// The kind of the error.

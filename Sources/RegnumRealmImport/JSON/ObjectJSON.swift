@@ -46,7 +46,7 @@ public enum ObjectJSON {
     ) throws -> Int {
         for name in classNames ?? [] where !source.classes.contains(where: { $0.name == name }) {
             let names = source.classes.map { "'\($0.name)'" }.joined(separator: ", ")
-            throw RealmFileImportError(.unsuitableTarget, "'\(path)' has no class '\(name)'. It has: \(names).")
+            throw RealmFileImportError(.unknownClass, "'\(path)' has no class '\(name)'. It has: \(names).")
         }
         var buffer = Data()
         var count = 0

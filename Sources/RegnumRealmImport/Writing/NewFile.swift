@@ -88,11 +88,4 @@ final class NewFile {
         }
         return key.withUnsafeBytes { EncryptionKey($0) }
     }
-
-    /// Removes the files that killed imports have left beside `path`.
-    static func removeLeftovers(beside path: String) {
-        TemporaryFile.removeLeftovers(
-            beside: path + SideFiles.importing, in: PosixFileSystem.shared, removeCompanions: SideFiles.removeCompanions
-        )
-    }
 }
