@@ -9,10 +9,10 @@ import RegnumRealmImport
 struct ImportRealmCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import-realm",
-        abstract: "Makes a new file of one in Realm's own format (2 to 11, 20 to 24); ends with 2 where values are missing.",
+        abstract: "Imports a file in Realm's own format (2 to 11, 20 to 24). Ends with 2 if values are missing.",
         discussion: """
-            All classes and objects, and the schema version. The old file is only read. Nobody may write to it meanwhile. The new \
-            file appears when it is whole; import again after an interruption.
+            All classes and objects, and the schema version. The old file is only read. No program may write to it \
+            during the import. The new file appears when it is complete; import again after an interruption.
             """)
 
     @OptionGroup var arguments: FileArguments
