@@ -106,7 +106,8 @@ package final class Database: @unchecked Sendable {
         self.reader = reader
         self.shared = shared
         knownSchema = Lock(schema)
-        versions = VersionRegistry(Version(slot), shared: shared, options.mutant) { number throws(EngineError) in
+        versions = VersionRegistry(Version(slot, in: reader), shared: shared, options.mutant) {
+            number throws(EngineError) in
             try Self.load(number, file, seal, reader)
         }
         line = CommitQueue(slot, options.mutant)
@@ -155,7 +156,7 @@ package final class Database: @unchecked Sendable {
     ) throws(EngineError) -> Version? {
         guard let placed = try readSlots(file, seal).first(where: { $0.slot.version == number }) else { return nil }
         try reader.extend(toPages: placed.slot.highWater)
-        return Version(placed.slot)
+        return Version(placed.slot, in: reader)
     }
 
     private static func readSlots(_ file: any File, _ seal: FileSeal) throws(EngineError) -> [CommitSlot.Placed] {
@@ -247,30 +248,39 @@ package final class Database: @unchecked Sendable {
     /// first: the next commit relies on them. Guard: both writer locks.
     private func meetOthers(isKnown: Bool) throws(EngineError) {
         guard let shared else {
-            if isKnown { setKnown() } else { try meet(versions.newest.number, durable: nil) }
+            if isKnown { try setKnown() } else { try meet(versions.newest.number, durable: nil) }
             return
         }
         // With that seeded bug, other processes see an older version than this process knows.
         let known = options.mutant == .unfinishedNotPublished ? 0 : versions.newest.number
         if let entry = shared.enter(header, knowing: known) {
             let isOurs = entry.isOurs || options.mutant == .othersNotMet
-            if isKnown, isOurs { setKnown() } else { try meet(entry.newest, durable: entry.durable) }
+            if isKnown, isOurs { try setKnown() } else { try meet(entry.newest, durable: entry.durable) }
         } else {
             try restoreShared(shared)
         }
         if line.monitor.withLock({ line.mustRewrite }) { try syncAll(evenIfLatched: true) }
     }
 
-    private func setKnown() { line.monitor.withLock { line.isKnown = true } }
+    private func setKnown() throws(EngineError) {
+        try checkDurableSlot()
+        line.monitor.withLock { line.isKnown = true }
+    }
 
     /// Catches up with version `number`. `durable` is the newest version known to be on stable storage, if any.
     private func meet(_ number: UInt64, durable: UInt64?) throws(EngineError) {
         let slots = try Self.readSlots(file, seal)
         var found = slots.first { $0.slot.version == number }
         let isFound = found != nil
-        // A process has ended between writing its slot and saying so.
-        if found == nil { found = slots.filter { $0.slot.version > number }.max { $0.slot.version < $1.slot.version } }
+        // A process has ended between writing its slot and publishing its number.
+        if found == nil {
+            let later = slots.filter { $0.slot.version > number }
+            // The other slot is that of the last durable commit, which is published.
+            if later.count > 1, options.mutant != .overwrittenNotNoticed { throw .overwritten(path: path) }
+            found = later.first
+        }
         guard let found else { throw corrupted("the newest commit's slot is damaged") }
+        try checkKnown(found.slot)
         if isFound, options.mutant != .ghostCommit {
             // The remains of a commit whose process ended before acknowledging it: its pages are not kept, and it must
             // never count. If the slot cannot be read, a process ended while clearing it.
@@ -286,7 +296,7 @@ package final class Database: @unchecked Sendable {
                 found, durable: durable, failures,
                 hasFailed: options.mutant != .failureNotMet && shared?.hasFailedSinceUnsynced ?? false)
         }
-        versions.learn(Version(found.slot))
+        versions.learn(Version(found.slot, in: reader))
         recorded = nil
         if durable != found.slot.version {
             do throws(EngineError) { try syncAll(evenIfLatched: true) } catch {
@@ -298,7 +308,7 @@ package final class Database: @unchecked Sendable {
             }
         }
         if !isFound, options.mutant != .unfinishedNotPublished {
-            versions.publish(Version(found.slot), isDurable: true)
+            versions.publish(Version(found.slot, in: reader), isDurable: true)
         }
     }
 

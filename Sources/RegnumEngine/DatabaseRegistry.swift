@@ -7,6 +7,7 @@
 // which a thread of this process holds while it opens, compacts or deletes.
 
 import RegnumSystem
+import Synchronization
 
 /// See `Database.lettingGo`.
 package final class LettingGo: Sendable {
@@ -38,11 +39,18 @@ final class DatabaseRegistry: Sendable {
         var generation = ForkWatch.generation
     }
     private let state = Lock(State())
-    /// Files that somebody here is about to let go of, each with how many: the thread that syncs, while it does, and
-    /// databases that end. Of this process, not of the one that it was forked from.
+    private let generation = Atomic(ForkWatch.generation)
+    /// Files that are about to be closed, each with the number of reasons: the background thread during a sync, and
+    /// databases being deinitialized. Of this process, not of the one it was forked from.
     private let lettingGo = Lock((generation: ForkWatch.generation, counts: [FileIdentity: Int]()))
 
-    /// Until `hasLetGo`.
+    /// The databases of the files that are open.
+    var openFiles: [Database] { state.withLock { $0.files.values.compactMap(\.database) } }
+
+    /// `ForkWatch.generation` of the process that last opened a file here.
+    var generationOfOpening: UInt { generation.load(ordering: .acquiring) }
+
+    /// Marks the file as about to be closed, until `hasLetGo`.
     func letsGo(of file: FileIdentity) { changeLettingGo { $0[file, default: 0] += 1 } }
 
     func hasLetGo(of file: FileIdentity) {
@@ -118,6 +126,7 @@ final class DatabaseRegistry: Sendable {
                     state.withLock { state in
                         state.files = state.files.filter { $0.value.database != nil }
                         state.files[file] = Weak(database: database)
+                        generation.store(ForkWatch.generation, ordering: .releasing)
                     }
                     return database
                 }

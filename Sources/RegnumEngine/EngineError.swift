@@ -14,7 +14,9 @@ package enum EngineError: Error, Equatable {
     case encryption(path: String, EncryptionProblem)
     /// At any time: a block or a header has invalid content. Created only by `corrupted(...)`.
     case corrupted(Corruption)
-    /// At any time: the operating system refused.
+    /// When a read, a write or a commit begins: another program has overwritten the file while it was open.
+    case overwritten(path: String)
+    /// At any time: the operating system reported an error.
     case system(SystemError)
     /// While writing: an earlier commit failed in a way that allows only reading until the file is reopened.
     case latched(String)
@@ -58,6 +60,7 @@ extension EngineError: CustomStringConvertible {
         case .encryption(_, .unavailable): "it needs a build with encryption"
         case .encryption(_, .otherKeyInUse): "this process has it open with another key"
         case .corrupted(let damage): damage.description
+        case .overwritten: "it was overwritten while it was open"
         case .system(let error): error.description
         case .latched(let words): words
         case .lockFile(let path):

@@ -44,7 +44,8 @@ public struct InspectionError: Error, Sendable, Equatable, CustomStringConvertib
         case overLimit
         /// A unique constraint or a delete rule of the file forbids the change.
         case refusedByRule
-        /// Other processes use the file, and its lock file was deleted or replaced meanwhile.
+        /// The lock file's path holds another program's file, or the lock file was deleted or replaced while others use
+        /// the database.
         case foreignLockFile
         /// Another process did not release the file within the time limit.
         case busy
@@ -94,6 +95,7 @@ extension InspectionError.Reason {
             case .encryption(_, .notEncrypted): .notEncrypted
             case .encryption(_, .unavailable): .unavailableFeature
             case .corrupted(let damage): damage.isTruncation ? .truncated : .damaged
+            case .overwritten: .damaged
             case .system(let error): Self(error.kind)
             case .latched: .writesStopped
             case .lockFile, .foreignLockFile: .foreignLockFile

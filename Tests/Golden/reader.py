@@ -237,7 +237,8 @@ class Database:
     def read_slots(self):
         slots = [slot for slot in map(self.slot_at, (16384, 32768)) if slot is not None]
         slots.sort(key=lambda slot: -number(slot, 8, 8))
-        settled = self.slot_at(57344)
+        settled = max((slot for slot in map(self.slot_at, (57344, 8192)) if slot is not None),
+                      key=lambda slot: number(slot, 8, 8), default=None)
         if settled is not None:
             need(number(settled, 160, 4) == 0, 'the settled slot has a manifest')
             if not slots or number(settled, 8, 8) > number(slots[0], 8, 8):

@@ -200,6 +200,23 @@ import Testing
         #expect(answers == "[4] [4] [4] 6 true [1, 2, 3, 4, 5, 6] [4]")
     }
 
+    @Test("many ways to the same objects are not gone one by one")
+    func manyWays() throws {
+        let answers = try onSmallStack {
+            let realm = try FilterModels.realm()
+            let things = realm.objects(Thing.self)
+            try realm.write {
+                for thing in things { thing.friends.removeAll() }
+                for thing in things { thing.friends.append(objectsIn: things) }
+            }
+            let path = Self.path("friends", "s")
+            let one = ids(things.filter("id == 1 AND ANY \(path) == 'nobody'"))
+            let all = ids(things.filter("ANY \(path) == 'hello'"))
+            return "\(one) \(all) \(things[0].matches("ANY \(path) == 'nobody'"))"
+        }
+        #expect(answers == "[] [1, 2, 3, 4, 5, 6] false")
+    }
+
     @Test("a longer key path is refused with the limit", arguments: [31, 400, 4000, 100_000])
     func longPath(_ parts: Int) throws {
         let path = String(repeating: "best.", count: parts - 1) + "id"
@@ -243,22 +260,3 @@ extension FilterModels.Thing {
 }
 
 private func ids(_ things: Results<FilterModels.Thing>) -> String { "\(Array(things.map(\.id)))" }
-
-/// What `body` gives on a thread with the stack that threads of a pool have on some systems.
-func onSmallStack(_ body: @escaping @Sendable () throws -> String) throws -> String {
-    let box = SmallStackBox()
-    let thread = Thread {
-        box.result = Result { try body() }
-        box.done.signal()
-    }
-    thread.stackSize = 512 << 10
-    thread.start()
-    box.done.wait()
-    return try box.result.get()
-}
-
-private final class SmallStackBox: @unchecked Sendable {
-    // Sendable: written before the semaphore is signalled, read behind the wait for it.
-    let done = DispatchSemaphore(value: 0)
-    var result: Result<String, any Error> = .success("")
-}

@@ -482,7 +482,7 @@ import Testing
         let zeros = [UInt8](repeating: 0, count: 4096)
         let file = try files.open(Self.path, .readWrite)
         try file.write(zeros, at: 0)
-        for offset in CommitSlot.byteOffsets + [FormatLimits.settledSlotByteOffset] {
+        for offset in CommitSlot.byteOffsets + CommitSlot.settledByteOffsets {
             try file.write([UInt8](repeating: 1, count: 16), at: offset)
         }
         var before = [UInt8](repeating: 0, count: try file.byteCount())

@@ -198,12 +198,14 @@ extension List: Codable where Element: Codable {
     /// Decodes the list from an array.
     public convenience init(from decoder: any Decoder) throws {
         self.init()
+        try CodingDepth.check(decoder)
         var container = try decoder.unkeyedContainer()
         while !container.isAtEnd { items.append(try container.decode(Element.self)) }
     }
 
     /// Encodes the list as an array.
     public func encode(to encoder: any Encoder) throws {
+        try CodingDepth.check(encoder, self)
         var container = encoder.unkeyedContainer()
         for element in self { try container.encode(element) }
     }

@@ -122,7 +122,7 @@ extension List: AnyList {
             return true
         }
         if Element._shape.isPartial, let place = writablePlace() { return replaceStored(with: value, place) }
-        if let list = value as? List {
+        if let list = instance(value, of: List.self) {
             _assign(list)
             return true
         }

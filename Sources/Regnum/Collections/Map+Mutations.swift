@@ -102,6 +102,7 @@ extension Map: Codable where Key: Codable, Value: Codable {
     /// Decodes the map from a keyed container whose names are the keys.
     public convenience init(from decoder: any Decoder) throws {
         self.init()
+        try CodingDepth.check(decoder)
         let container = try decoder.container(keyedBy: MapCodingKey.self)
         for key in container.allKeys {
             entries[TextKey(key.stringValue)] = try container.decode(Value.self, forKey: key)
@@ -110,6 +111,7 @@ extension Map: Codable where Key: Codable, Value: Codable {
 
     /// Encodes the map as a keyed container whose names are the keys.
     public func encode(to encoder: any Encoder) throws {
+        try CodingDepth.check(encoder, self)
         var container = encoder.container(keyedBy: MapCodingKey.self)
         for (key, value) in pairs { try container.encode(value, forKey: MapCodingKey(stringValue: key._mapKey)) }
     }

@@ -88,6 +88,16 @@ public final class Map<Key: _MapKey, Value: RealmCollectionValue>: _ManagedColle
 
     /// Creates an empty, unmanaged map.
     public override init() {}
+
+    deinit {
+        guard Value.self == AnyRealmValue.self, !entries.isEmpty else { return }
+        DeepRelease.release { waiting in
+            for (_, item) in entries {
+                if let value = item as? AnyRealmValue { DeepRelease.take(value, into: &waiting) }
+            }
+            entries = [:]
+        }
+    }
 }
 
 // MARK: Location
@@ -273,9 +283,11 @@ extension Map: AnyMap, TracedField {
         return place.entries().map { ($0.key, Value._shown(_RawValue($0.value))) }
     }
     static func held(_ value: Any) -> Any? { Regnum.held(value, as: Value.self) }
+    static func accepts(_ value: Any) -> Bool { Regnum.accepts(value, as: Value.self) }
+    static func hasForm(for stored: RegnumEngine.Value) -> Bool { formed(stored, as: Value.self) is Value }
 
     func storableElements(of value: Any) -> OwnedElements? {
-        if let map = value as? Map {
+        if let map = instance(value, of: Map.self) {
             guard let place = map.checkedPlace() else {
                 return OwnedElements(kind: .dictionary, keys: map.rawKeys, values: map.engineValues)
             }
@@ -319,9 +331,7 @@ extension Map: AnyMap, TracedField {
             _assign(map)
             return true
         }
-        guard let given = (value as? any AnyMap)?.anyEntries ?? Coercion.entries(value)?.map({ ($0, $1) }) else {
-            return false
-        }
+        guard let given = Coercion.mapEntries(value) else { return false }
         let coerced = given.map {
             (Key(_mapKey: $0.key), coercedElement($0.value as Any, Value.self, .dictionary))
         }

@@ -215,18 +215,25 @@ extension MutableSet: Codable where Element: Codable {
     /// Decodes the set from an array.
     public convenience init(from decoder: any Decoder) throws {
         self.init()
+        try CodingDepth.check(decoder)
         var container = try decoder.unkeyedContainer()
         while !container.isAtEnd { insert(try container.decode(Element.self)) }
     }
 
     /// Encodes the set as an array.
     public func encode(to encoder: any Encoder) throws {
+        try CodingDepth.check(encoder, self)
         var container = encoder.unkeyedContainer()
         for element in self { try container.encode(element) }
     }
 }
 
 // MARK: Type-erased elements
+
+/// Any `MutableSet`.
+protocol AnyOwnedSet: AnyOwnedCollection {}
+
+extension MutableSet: AnyOwnedSet {}
 
 extension MutableSet: AnyList {
     var anyElements: [Any] { typedElements(self) }
@@ -243,7 +250,7 @@ extension MutableSet: AnyList {
             return true
         }
         if Element._shape.isPartial, let place = writablePlace() { return replaceStored(with: value, place) }
-        if let set = value as? MutableSet {
+        if let set = instance(value, of: MutableSet.self) {
             _assign(set)
             return true
         }

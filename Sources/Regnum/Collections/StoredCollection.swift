@@ -15,7 +15,15 @@ public class _StoredCollection<Element: RealmCollectionValue>: _ManagedCollectio
     /// Creates an empty, unmanaged collection.
     public override init() {}
 
-    /// How messages call it.
+    deinit {
+        guard Element.self == AnyRealmValue.self, !items.isEmpty else { return }
+        DeepRelease.release { waiting in
+            for item in items { if let value = item as? AnyRealmValue { DeepRelease.take(value, into: &waiting) } }
+            items = []
+        }
+    }
+
+    /// The names of the collection's kind in messages.
     class var words: CollectionNames { .list }
 }
 
@@ -91,7 +99,8 @@ extension PropertyLocation {
             guard let target = Element._shape.target else { break }
             if key == .none { raw.value = .null } else { raw.binding = self.target(target) }
         case .typedLink, .list, .dictionary: raw.place = self
-        default: break
+        // Needed for the message if the type cannot represent the value.
+        default: if Element._shape.isPartial { raw.place = self }
         }
         return raw
     }
@@ -347,8 +356,13 @@ protocol AnyOwnedCollection: AnyObject {
     var anyElements: [Any] { get }
     /// Returns the form in which an unmanaged collection can hold the value; nil if there is none.
     static func held(_ value: Any) -> Any?
-    /// Of elements of a partial type those of a value of type Any, to be stored; also of a collection of the same type.
-    /// Nil where it is none; misuse for what cannot be stored.
+    /// Returns whether a value of type Any can be an element.
+    static func accepts(_ value: Any) -> Bool
+    /// Returns whether the element type can represent a stored value.
+    static func hasForm(for stored: Value) -> Bool
+    /// Converts a value of type Any to elements to store, for an element type that cannot represent every stored value;
+    /// also converts a collection of the same type. Returns nil if the value is not a collection. A value that cannot
+    /// be stored is a programmer error.
     func storableElements(of value: Any) -> OwnedElements?
     /// Releases the elements that the collection held while it was unmanaged.
     func dropItems()
@@ -370,13 +384,25 @@ func elementName<Element: _HasPersistedType>(_ type: Element.Type) -> String {
     return shape.type.text + (shape.isOptional ? "?" : "")
 }
 
-/// A value of type Any as an element; misuse where it does not fit.
+/// Returns the element that stands for a value that the type cannot represent: nil if elements are optional and the
+/// value could be stored; in a map, the default of a custom type that is stored as an embedded object, for a missing
+/// value.
+private func unformedElement<Element: _HasPersistedType>(_ value: Any, _ words: CollectionNames) -> Element? {
+    let shape = Element._shape
+    if shape.hasEmbeddedForm, words.kind == CollectionNames.dictionary.kind, unwrapped(value) == nil {
+        return Element._fromRaw(_RawValue(.null))
+    }
+    guard shape.isPartial, shape.isOptional, accepts(value, as: Element.self) else { return nil }
+    return Element._fromRaw(_RawValue(.null))
+}
+
+/// Converts a value of type Any to an element. A value that does not fit is a programmer error.
 func coercedElement<Element: _HasPersistedType>(
     _ value: Any, _ type: Element.Type, _ words: CollectionNames
 ) -> Element {
-    if let element = Element._coerced(value) { return element }
+    if let element = coerced(value, as: Element.self) ?? unformedElement(value, words) { return element }
     let name = elementName(Element.self)
-    if let object = unwrapped(value) as? ObjectBase { refuseClass(of: object, name, words) }
+    if let object = unwrapped(value).flatMap(objectBase) { refuseClass(of: object, name, words) }
     guard let present = unwrapped(value) else { misuse("Invalid nil value for \(words.kind) of '\(name)'.") }
     misuse(
         "Invalid value '\(describe(present))' of type '\(Swift.type(of: present))' for expected type '\(name)'.")

@@ -45,7 +45,8 @@ extension ClassSchema {
     private static func dynamic(_ column: ColumnDefinition, number: Int, in session: Session) -> ClassProperty {
         var shape = _PropertyShape(column.type.propertyType)
         shape.isOptional =
-            column.isNullable && column.type != .mixed || column.type == .link && column.collection == .none
+            column.isNullable && column.type != .mixed
+            || column.type == .link && (column.collection == .none || column.collection == .dictionary)
         shape.collection = column.collection.shape
         if column.type == .link { shape.target = DynamicObject.self }
         let property = ClassProperty(
@@ -280,8 +281,7 @@ extension ClassProperty {
         var new = OwnedElements(kind: shape.collectionKind)
         var given: [Any] = []
         if let present = unwrapped(value), isMap {
-            guard let entries = (present as? any AnyMap)?.anyEntries ?? Coercion.entries(present)?.map({ ($0, $1) })
-            else { return false }
+            guard let entries = Coercion.mapEntries(present) else { return false }
             for (key, _) in entries { checkKey(key) }
             new.keys = entries.map(\.key)
             given = entries.map { $0.value as Any }
@@ -290,7 +290,7 @@ extension ClassProperty {
             given = elements
         }
         for element in given {
-            guard let element = unwrapped(element) as? ObjectBase else { continue }
+            guard let element = unwrapped(element).flatMap(objectBase) else { continue }
             if !isOwnedCollection, element.isOwned, element.isLinked(from: object, column) { return true }
             core.requireNoOwner(element, linkPlace)
         }
@@ -311,9 +311,7 @@ extension ClassProperty {
     private func setDynamicMap(
         _ value: Any, _ map: any AnyOwnedCollection, _ target: ClassBinding
     ) -> Bool {
-        guard let entries = (value as? any AnyMap)?.anyEntries ?? Coercion.entries(value)?.map({ ($0, $1) }) else {
-            return false
-        }
+        guard let entries = Coercion.mapEntries(value) else { return false }
         var objects: [String: Any] = [:]
         for (key, value) in entries {
             let made = target.core.dynamicKey(value as Any, target, for: linkPlace)

@@ -26,8 +26,11 @@ final class InsertPlan {
     let collections: [InsertStep]
     /// Values of any type, which may hold links, and embedded objects that represent custom types.
     let mixed: [InsertStep]
-    /// Enums, custom types and boxes, whose values are those of the program's own code: it may do anything, so it is asked
-    /// before there is a row.
+    /// `links`, `collections` and `mixed`, which may lead to objects that have no row yet, in the order in which they
+    /// are stored.
+    let deferred: [InsertStep]
+    /// Enums, custom types and boxes. Their values come from the program's own code, which may do anything, so they are
+    /// read before the row exists.
     let generic: [InsertStep]
     let primaryKey: InsertStep?
     /// The auto-incremented property's index and column.
@@ -61,6 +64,7 @@ final class InsertPlan {
         self.links = links
         self.collections = collections
         self.mixed = mixed
+        deferred = links + collections + mixed
         self.generic = generic
         self.primaryKey = primaryKey
         autoIncrement = binding.schema.autoIncremented.map { ($0, binding.columns[$0]) }

@@ -25,8 +25,10 @@ open class ObjectBase {
     public required init() {}
 
     deinit {
-        guard let rowHolder, let context = rowContext else { return }
-        // A traced one. Not by its kind: that changes on the Realm's thread, and this may be another one.
+        guard let rowHolder, let context = rowContext else {
+            return DeepRelease.empty(Unmanaged.passUnretained(self).toOpaque(), of: Swift.type(of: self))
+        }
+        // A traced object. Do not test its kind: that changes on the Realm's thread, and this may be another thread.
         if context.pointee.binding == nil { return rowHolder.release() }
         rowHolder._withUnsafeGuaranteedRef { unsafeDowncast($0, to: RealmCore.self).dropAccessor() }
     }

@@ -41,7 +41,8 @@ extension ObjectBase {
     }
 }
 
-/// One call of `create`.
+/// The state of one call of `create`. As `add`, it keeps its own list of the objects that wait for those they link to:
+/// values can be nested, and objects linked in chains, as deep as memory allows.
 private struct Creation {
     let core: RealmCore
     let update: Realm.UpdatePolicy
@@ -49,8 +50,8 @@ private struct Creation {
     var copies: [Source: ObjectKey] = [:]
     /// Embedded objects whose copies are in progress: each owner gets a copy of its own, so a cycle would never end.
     private var running: Set<Source> = []
-    /// The values are those of an object, so that what is in a file already is not refused.
-    private var isCopy = false
+    /// Objects with rows whose values are not all stored yet; the last one is being processed.
+    private var frames: [Frame] = []
 
     /// Identifies a managed object by its row, because each read of a link creates another accessor, and an unmanaged
     /// object by its address.
@@ -65,6 +66,34 @@ private struct Creation {
         }
     }
 
+    private struct Frame {
+        let binding: ClassBinding
+        let key: ObjectKey
+        let update: Realm.UpdatePolicy
+        /// True if the values come from an object: then a value already present in a file is not rejected.
+        let isCopy: Bool
+        let entries: [(property: ClassProperty, value: Any)]
+        var next = 0
+        var step: Step?
+        /// Stored after everything else.
+        var stored: [(property: ClassProperty, elements: OwnedElements)] = []
+        /// The embedded object that is being copied.
+        var source: Source?
+    }
+
+    /// A property whose objects are being created.
+    private struct Step {
+        let property: ClassProperty
+        let column: Int
+        /// The values to create the objects from.
+        var given: [Any] = []
+        var made: OwnedElements
+        var owned = OwnedTargets()
+        /// For a property of values of any type: the value to store once all its objects are copied.
+        var value: Any?
+        var next = 0
+    }
+
     init(core: RealmCore, update: Realm.UpdatePolicy) {
         self.core = core
         self.update = update
@@ -72,20 +101,30 @@ private struct Creation {
 
     /// `unique`: the number of the constraint by which an existing object is found.
     mutating func create(_ binding: ClassBinding, _ value: Any, on unique: Int? = nil) -> ObjectKey {
+        let key = begin(binding, value, on: unique)
+        run()
+        return key
+    }
+
+    /// Finds the object or creates its row. Values that lead to other objects are left in a frame.
+    private mutating func begin(
+        _ binding: ClassBinding, _ value: Any, on unique: Int? = nil, running: Source? = nil
+    ) -> ObjectKey {
         let schema = binding.schema
         let entries = ObjectFilling.entries(value, of: schema)
         let given = unwrapped(value).flatMap(objectBase)
-        let source = schema.isEmbedded ? nil : given
-        let outer = isCopy
-        isCopy = given != nil
-        defer { isCopy = outer }
+        let isCopy = given != nil
+        let source = schema.isEmbedded ? nil : given.map { Source($0) }
         var fresh: ObjectBase?
-        let found = unique.flatMap { existing(binding, entries, on: $0) } ?? existing(binding, entries, &fresh)
+        let found =
+            unique.flatMap { existing(binding, entries, on: $0, isCopy) }
+            ?? existing(binding, entries, &fresh, isCopy)
         if let existing = found {
-            if let source { copies[Source(source)] = existing }
-            for (property, value) in entries where !property.isPrimaryKey {
-                store(value, property, binding, existing, update)
-            }
+            if let source { copies[source] = existing }
+            frames.append(
+                Frame(
+                    binding: binding, key: existing, update: update, isCopy: isCopy,
+                    entries: entries.filter { !$0.property.isPrimaryKey }, source: running))
             return existing
         }
         let object = fresh ?? schema.type.init()
@@ -93,8 +132,9 @@ private struct Creation {
         var stored: [(property: ClassProperty, elements: OwnedElements)] = []
         for (property, value) in entries {
             if property.isPartial, property.isOwnedCollection {
-                // Some may not fit into the unmanaged object. Those that fit nowhere are refused before it is added.
-                stored.append((property, elements(value, property, binding, OwnedTargets())))
+                // Some values may not fit into the unmanaged object. Those that cannot be stored either are rejected
+                // before it is added.
+                stored.append((property, plainElements(value, property, binding)))
                 continue
             }
             // The copied value may lead back to this object.
@@ -109,25 +149,47 @@ private struct Creation {
             }
         }
         core.add(object, update: schema.primaryKey == nil ? .error : update)
-        if let source { copies[Source(source)] = object.rowKey }
-        for (property, value) in later { store(value, property, binding, object.rowKey, .all) }
-        for (property, elements) in stored {
-            guard let place = schema.place(named: property.name) else { continue }
-            core.replace(elements, binding, binding.columns[place], object.rowKey, .all)
+        if let source { copies[source] = object.rowKey }
+        if !later.isEmpty || !stored.isEmpty || running != nil {
+            frames.append(
+                Frame(
+                    binding: binding, key: object.rowKey, update: .all, isCopy: isCopy, entries: later, stored: stored,
+                    source: running))
         }
         return object.rowKey
     }
 
-    /// The object that has the primary key given, or where none is given that of the class's default. `fresh`: the
-    /// object of which the default was taken: a second one may have another.
+    /// Stores the remaining values of the objects that have rows, and creates the objects they lead to.
+    private mutating func run() {
+        while let top = frames.indices.last {
+            if var step = frames[top].step.take() {
+                while step.next < step.given.count, frames.count == top + 1 { make(&step, frames[top].binding) }
+                if frames.count == top + 1 { finish(step, frames[top]) } else { frames[top].step = step }
+            } else if frames[top].next < frames[top].entries.count {
+                frames[top].next += 1
+                store(frames[top].entries[frames[top].next - 1], top)
+            } else {
+                let frame = frames.removeLast()
+                for (property, elements) in frame.stored {
+                    guard let place = frame.binding.schema.place(named: property.name) else { continue }
+                    core.replace(elements, frame.binding, frame.binding.columns[place], frame.key, .all)
+                }
+                if let source = frame.source { running.remove(source) }
+            }
+        }
+    }
+
+    /// Returns the object with the given primary key, or with the class's default key if none is given. `fresh` is set
+    /// to the object that provided the default, because another instance may have a different default.
     private func existing(
-        _ binding: ClassBinding, _ entries: [(property: ClassProperty, value: Any)], _ fresh: inout ObjectBase?
+        _ binding: ClassBinding, _ entries: [(property: ClassProperty, value: Any)], _ fresh: inout ObjectBase?,
+        _ isCopy: Bool
     ) -> ObjectKey? {
         let schema = binding.schema
         guard update != .error, let place = schema.primaryKey else { return nil }
         let key: Value
         if let (property, value) = entries.first(where: { $0.property.isPrimaryKey }) {
-            key = engineValue(value, property, binding)
+            key = engineValue(value, property, binding, isCopy)
         } else {
             let (object, property) = (schema.type.init(), schema.properties[place])
             fresh = object
@@ -140,24 +202,26 @@ private struct Creation {
 
     /// Returns the object with the values given for a constraint; nil if a value is missing.
     private func existing(
-        _ binding: ClassBinding, _ entries: [(property: ClassProperty, value: Any)], on unique: Int
+        _ binding: ClassBinding, _ entries: [(property: ClassProperty, value: Any)], on unique: Int, _ isCopy: Bool
     ) -> ObjectKey? {
         var values: [Value] = []
         for place in binding.schema.uniques[unique] {
             let name = binding.schema.properties[place].name
             guard let (property, value) = entries.first(where: { $0.property.name == name }) else { return nil }
             if property.hasTarget {
-                guard let target = unwrapped(value) as? ObjectBase, target.rowContext != nil, target.core === core
+                guard let target = unwrapped(value).flatMap(objectBase), target.rowContext != nil, target.core === core
                 else { return nil }
                 values.append(.link(target.rowKey))
             } else {
-                values.append(engineValue(value, property, binding))
+                values.append(engineValue(value, property, binding, isCopy))
             }
         }
         return core.key(binding, withUnique: unique, values)
     }
 
-    private func engineValue(_ value: Any, _ property: ClassProperty, _ binding: ClassBinding) -> Value {
+    private func engineValue(
+        _ value: Any, _ property: ClassProperty, _ binding: ClassBinding, _ isCopy: Bool
+    ) -> Value {
         if let raw = property.coercedRaw(value) { return core.storedValue(raw, update) }
         guard let raw = property.unknownRaw(value, isKnown: isCopy) else {
             ObjectFilling.refuse(value, property, binding.schema)
@@ -165,69 +229,107 @@ private struct Creation {
         return raw
     }
 
-    private mutating func store(
-        _ value: Any, _ property: ClassProperty, _ binding: ClassBinding, _ key: ObjectKey,
-        _ update: Realm.UpdatePolicy
-    ) {
+    /// Stores a value, or makes it the step of the frame if it leads to objects.
+    private mutating func store(_ entry: (property: ClassProperty, value: Any), _ top: Int) {
+        let (property, value) = entry
+        let (binding, key, update) = (frames[top].binding, frames[top].key, frames[top].update)
         guard let place = binding.schema.place(named: property.name) else { return }
-        let value = leadsElsewhere(value, property) ? copied(value, property) : value
         let column = binding.columns[place]
-        let owned = OwnedTargets(property, binding, column, of: key, update)
-        if property.isOwnedCollection {
-            core.replace(elements(value, property, binding, owned), binding, column, key, update)
+        var step = Step(property: property, column: column, made: OwnedElements(kind: property.shape.collectionKind))
+        if leadsElsewhere(value, property) {
+            step.given = objectsElsewhere(value, property)
+            step.value = value
+            frames[top].step = step
         } else if property.hasTarget {
-            core.replace(link(value, property, binding, owned[0]), binding, column, key, update)
-        } else if property.storage == .boxField, property.unknownRaw(value, isKnown: isCopy) == nil {
-            let accessor = binding.makeAccessor(key)
-            ObjectFilling.set(value, property, accessor)
+            step.owned = OwnedTargets(property, binding, column, of: key, update)
+            (step.made.keys, step.given) = given(value, property, binding)
+            frames[top].step = step
         } else {
-            core.replace(engineValue(value, property, binding), binding, column, key, update)
+            store(value, property, column, frames[top])
         }
     }
 
-    private mutating func elements(
-        _ value: Any, _ property: ClassProperty, _ binding: ClassBinding, _ owned: OwnedTargets
-    ) -> OwnedElements {
+    /// Stores a value that leads to no objects still to be created.
+    private func store(_ value: Any, _ property: ClassProperty, _ column: Int, _ frame: Frame) {
+        let binding = frame.binding
+        if property.isOwnedCollection {
+            core.replace(plainElements(value, property, binding), binding, column, frame.key, frame.update)
+        } else if property.storage == .boxField, property.unknownRaw(value, isKnown: frame.isCopy) == nil {
+            ObjectFilling.set(value, property, binding.makeAccessor(frame.key))
+        } else {
+            let new = engineValue(value, property, binding, frame.isCopy)
+            core.replace(new, binding, column, frame.key, frame.update)
+        }
+    }
+
+    /// Converts the elements of a collection of values.
+    private func plainElements(_ value: Any, _ property: ClassProperty, _ binding: ClassBinding) -> OwnedElements {
         var elements = OwnedElements(kind: property.shape.collectionKind)
         guard let present = unwrapped(value) else { return elements }
-        guard property.hasTarget else {
-            // Through an unmanaged collection of the right type, which refuses what does not fit.
-            let collection = property.newCollection()
-            if property.isPartial {
-                guard let stored = collection.storableElements(of: present) else {
-                    ObjectFilling.refuse(value, property, binding.schema)
-                }
-                return stored
-            }
-            guard collection.replaceElements(with: present) else {
+        // Uses an unmanaged collection of the right type, which rejects values that do not fit.
+        let collection = property.newCollection()
+        if property.isPartial {
+            guard let stored = collection.storableElements(of: present) else {
                 ObjectFilling.refuse(value, property, binding.schema)
             }
-            elements.keys = collection.rawKeys
-            elements.values = collection.rawItems.map { core.storedValue($0, update) }
-            return elements
+            return stored
         }
-        if property.isMap {
-            let given = (present as? any AnyMap)?.anyEntries ?? Coercion.entries(present)?.map { ($0, $1) }
-            guard let given else { ObjectFilling.refuse(value, property, binding.schema) }
-            for (key, value) in given {
-                checkKey(key)
-                elements.keys.append(key)
-                elements.values.append(link(value as Any, property, binding, owned[key]))
-            }
-            return elements
-        }
-        guard let given = Coercion.elements(present) else {
+        guard collection.replaceElements(with: present) else {
             ObjectFilling.refuse(value, property, binding.schema)
         }
-        for (number, element) in given.enumerated() {
-            let value = link(element, property, binding, owned[number])
-            if case .null = value {
-                misuse(
-                    "Invalid nil value for \(property.isSet ? "set" : "array") of '\(property.targetName ?? "")'.")
-            }
-            elements.values.append(value)
-        }
+        elements.keys = collection.rawKeys
+        elements.values = collection.rawItems.map { core.storedValue($0, update) }
         return elements
+    }
+
+    /// Returns the values that represent the objects a property leads to; for a map also their keys.
+    private func given(
+        _ value: Any, _ property: ClassProperty, _ binding: ClassBinding
+    ) -> (keys: [String], values: [Any]) {
+        if !property.isOwnedCollection { return ([], [value]) }
+        guard let present = unwrapped(value) else { return ([], []) }
+        if property.isMap {
+            guard let given = Coercion.mapEntries(present) else {
+                ObjectFilling.refuse(value, property, binding.schema)
+            }
+            for (key, _) in given { checkKey(key) }
+            return (given.map(\.key), given.map { $0.value as Any })
+        }
+        guard let elements = Coercion.elements(present) else {
+            ObjectFilling.refuse(value, property, binding.schema)
+        }
+        return ([], elements)
+    }
+
+    /// Creates the next object of a step.
+    private mutating func make(_ step: inout Step, _ binding: ClassBinding) {
+        let property = step.property
+        let value = step.given[step.next]
+        defer { step.next += 1 }
+        if step.value != nil {
+            guard let object = objectBase(value), copies[Source(object)] == nil else { return }
+            object.requireValid()
+            _ = begin(core.binding(for: type(of: object)), object)
+            return
+        }
+        let existing = property.isMap ? step.owned[step.made.keys[step.next]] : step.owned[step.next]
+        let made = link(value, property, binding, existing)
+        if case .null = made, property.isList || property.isSet {
+            misuse(
+                "Invalid nil value for \(property.isSet ? "set" : "array") of '\(property.targetName ?? "")'.")
+        }
+        step.made.values.append(made)
+    }
+
+    /// Stores a property after all objects it leads to are created.
+    private func finish(_ step: Step, _ frame: Frame) {
+        if let value = step.value {
+            store(copied(value, step.property), step.property, step.column, frame)
+        } else if step.property.isOwnedCollection {
+            core.replace(step.made, frame.binding, step.column, frame.key, frame.update)
+        } else {
+            core.replace(step.made.values[0], frame.binding, step.column, frame.key, frame.update)
+        }
     }
 
     /// Returns the link for `value`. An object of this Realm is linked to directly; anything else is created. An
@@ -237,7 +339,7 @@ private struct Creation {
     ) -> Value {
         guard let given = unwrapped(value), let target = property.shape.target else { return .null }
         let present = embeddedForm(of: given) ?? given
-        if let object = present as? ObjectBase {
+        if let object = objectBase(present) {
             guard object.stands(for: target) else { ObjectFilling.refuse(value, property, binding.schema) }
             if object.rowContext != nil {
                 object.requireValid()
@@ -248,23 +350,20 @@ private struct Creation {
             ObjectFilling.refuse(value, property, binding.schema)
         }
         let binding = core.binding(for: target)
-        return .link(property.isOwning ? makeOwned(present, binding, existing) : create(binding, present))
+        return .link(property.isOwning ? makeOwned(present, binding, existing) : begin(binding, present))
     }
 
     /// Creates an embedded object from `value`, or updates the existing one with its values.
     private mutating func makeOwned(_ value: Any, _ binding: ClassBinding, _ existing: ObjectKey?) -> ObjectKey {
-        let source = (value as? ObjectBase).map { Source($0) }
+        let source = objectBase(value).map { Source($0) }
         if let source, !running.insert(source).inserted {
             misuse("Can't set link to existing managed embedded object: it would be embedded in itself.")
         }
-        defer { if let source { running.remove(source) } }
-        guard let existing else { return create(binding, value) }
-        let outer = isCopy
-        isCopy = source != nil
-        defer { isCopy = outer }
-        for (property, value) in ObjectFilling.entries(value, of: binding.schema) {
-            store(value, property, binding, existing, .modified)
-        }
+        guard let existing else { return begin(binding, value, running: source) }
+        frames.append(
+            Frame(
+                binding: binding, key: existing, update: .modified, isCopy: source != nil,
+                entries: ObjectFilling.entries(value, of: binding.schema), source: source))
         return existing
     }
 }
@@ -275,26 +374,25 @@ extension Creation {
     /// Returns whether a value of any type, or an element of a collection of such values, is or contains an object of
     /// another Realm.
     private func leadsElsewhere(_ value: Any, _ property: ClassProperty) -> Bool {
-        guard property.shape.type == .any, !isPlain(value), let value = unwrapped(value) else { return false }
-        if property.shape.collectionKind == .none {
-            return AnyRealmValue._coerced(value).map { leadsElsewhere($0, 0) } ?? false
-        }
-        let elements =
-            (value as? any AnyMap)?.anyEntries.map { $0.1 as Any } ?? Coercion.entries(value).map { Array($0.values) }
-        return (elements ?? Coercion.elements(value) ?? []).contains { element in
-            AnyRealmValue._coerced(element).map { leadsElsewhere($0, 0) } ?? false
-        }
+        guard property.shape.type == .any, !isPlain(value) else { return false }
+        return !objectsElsewhere(value, property).isEmpty
     }
 
-    /// A collection that is an element of itself is refused where it is stored.
-    private func leadsElsewhere(_ value: AnyRealmValue, _ depth: Int) -> Bool {
-        if depth >= MixedCodec.depthLimit { return false }
-        switch value {
-        case .object(let object): return isElsewhere(object)
-        case .list(let list): return list.contains { leadsElsewhere($0, depth + 1) }
-        case .dictionary(let map): return map.contains { leadsElsewhere($1, depth + 1) }
-        default: return false
+    /// Returns the objects of other Realms that the value is or contains.
+    private func objectsElsewhere(_ value: Any, _ property: ClassProperty) -> [ObjectBase] {
+        var found: [ObjectBase] = []
+        for element in anyValues(value, property) {
+            element.forEachObject { if isElsewhere($0) { found.append($0) } }
         }
+        return found
+    }
+
+    /// Returns the value, or the elements of a collection of values of any type.
+    private func anyValues(_ value: Any, _ property: ClassProperty) -> [AnyRealmValue] {
+        guard let value = unwrapped(value) else { return [] }
+        if property.shape.collectionKind == .none { return AnyRealmValue._coerced(value).map { [$0] } ?? [] }
+        let elements = Coercion.mapEntries(value)?.map { $0.value as Any }
+        return (elements ?? Coercion.elements(value) ?? []).compactMap { AnyRealmValue._coerced($0) }
     }
 
     /// Returns whether the object belongs to another Realm. False for dynamic objects: the program may not have their
@@ -303,11 +401,11 @@ extension Creation {
         object.rowContext != nil && !(object is DynamicObject) && object.core !== core
     }
 
-    /// The same with copies of the objects of other Realms.
-    private mutating func copied(_ value: Any, _ property: ClassProperty) -> Any {
+    /// Returns the value with objects of other Realms replaced by their copies.
+    private func copied(_ value: Any, _ property: ClassProperty) -> Any {
         guard let value = unwrapped(value) else { return value }
         if property.shape.collectionKind == .none { return AnyRealmValue._coerced(value).map { copied($0) } ?? value }
-        if let given = (value as? any AnyMap)?.anyEntries ?? Coercion.entries(value)?.map({ ($0, $1) }) {
+        if let given = Coercion.mapEntries(value) {
             var entries: [String: Any] = [:]
             for (key, value) in given {
                 let present = value as Any
@@ -320,17 +418,17 @@ extension Creation {
         }
     }
 
-    private mutating func copied(_ value: AnyRealmValue) -> AnyRealmValue {
+    private func copied(_ value: AnyRealmValue, _ depth: Int = 0) -> AnyRealmValue {
+        // Values nested too deeply are rejected when they are stored.
+        if depth >= MixedCodec.depthLimit { return value }
         switch value {
         case .object(let object) where isElsewhere(object):
-            object.requireValid()
-            let binding = core.binding(for: type(of: object))
-            let key = copies[Source(object)] ?? create(binding, object)
-            return .object(unsafeDowncast(binding.makeAccessor(key), to: Object.self))
-        case .list(let list): return .fromArray(list.map { copied($0) })
+            guard let key = copies[Source(object)] else { return value }
+            return .object(unsafeDowncast(core.binding(for: type(of: object)).makeAccessor(key), to: Object.self))
+        case .list(let list): return .fromArray(list.map { copied($0, depth + 1) })
         case .dictionary(let map):
             var entries: [String: AnyRealmValue] = [:]
-            for entry in map { entries[entry.key] = copied(entry.value) }
+            for entry in map { entries[entry.key] = copied(entry.value, depth + 1) }
             return .fromDictionary(entries)
         default: return value
         }

@@ -44,13 +44,27 @@ extension RealmCore {
     /// added; a dictionary or an array creates a new object. Returns nil for nil.
     func dynamicKey(_ value: Any, _ target: ClassBinding, for place: LinkPlace = .property) -> ObjectKey? {
         guard let present = unwrapped(value) else { return nil }
-        guard let object = present as? ObjectBase else { return dynamicCreate(target, present, .all) }
+        guard let object = objectBase(present) else { return dynamicCreate(target, present, .all) }
         if object.classSchema.name != target.schema.name { object.refuseClass(target.schema.name, place) }
         return adopt(object, for: place)
     }
 
-    /// Makes an object, through its class where there is one.
+    /// Creates an object, through its class if there is one. Values can be nested as deeply as memory allows, except
+    /// those of embedded objects.
     func dynamicCreate(_ binding: ClassBinding, _ value: Any, _ update: Realm.UpdatePolicy) -> ObjectKey {
+        var waiting: [Unset] = []
+        let key = dynamicBegin(binding, value, update, &waiting)
+        while let next = waiting.popLast() {
+            let value = linked(next, &waiting)
+            ObjectFilling.set(value, next.property, next.object)
+        }
+        return key
+    }
+
+    /// Finds the object or creates its row. Values that lead to other objects are appended to `waiting`.
+    private func dynamicBegin(
+        _ binding: ClassBinding, _ value: Any, _ update: Realm.UpdatePolicy, _ waiting: inout [Unset]
+    ) -> ObjectKey {
         if let typed = self.binding(forTable: binding.tableKey) {
             if typed.schema.isEmbedded { return createEmbedded(typed, value) }
             let policy = typed.schema.primaryKey == nil && update == .all ? .error : update
@@ -97,11 +111,40 @@ extension RealmCore {
         let made = key ?? newRow(binding)
         for (column, value) in plain { replace(value, binding, column, made, key == nil ? .all : .modified) }
         let object = binding.makeAccessor(made)
-        for (property, value) in others { ObjectFilling.set(value, property, object) }
+        waiting += others.reversed().map { Unset(object: object, property: $0.property, value: $0.value) }
         return made
     }
 
-    /// The number of a new object whose values give none.
+    /// A property that leads to other objects, and the value still to be set.
+    private struct Unset {
+        let object: ObjectBase
+        let property: ClassProperty
+        let value: Any
+    }
+
+    /// Returns the value with the values that represent objects replaced by new objects.
+    private func linked(_ unset: Unset, _ waiting: inout [Unset]) -> Any {
+        let (property, binding) = (unset.property, unset.object.binding)
+        let column = binding.columns[property.offset]
+        guard property.hasTarget, let present = unwrapped(unset.value), !binding.table.ownsTargets(of: column),
+            !isInstance(present) || !(present is any AnyOwnedCollection)
+        else { return unset.value }
+        let target = dynamicTarget(of: binding, column)
+        if !property.isOwnedCollection { return linked(present, target, &waiting) }
+        if property.isMap {
+            guard var entries = Coercion.entries(present) else { return present }
+            for (key, value) in entries { entries[key] = linked(value, target, &waiting) }
+            return entries
+        }
+        return Coercion.elements(present)?.map { linked($0, target, &waiting) } ?? present
+    }
+
+    private func linked(_ value: Any, _ target: ClassBinding, _ waiting: inout [Unset]) -> Any {
+        guard let present = unwrapped(value), objectBase(present) == nil else { return value }
+        return target.makeAccessor(dynamicBegin(target, present, .all, &waiting))
+    }
+
+    /// Returns the number for a new object whose values provide none.
     private func number(
         _ schema: ClassSchema, _ binding: ClassBinding, _ given: [(column: Int, value: Value)]
     ) -> (place: Int, column: Int, value: Int64)? {

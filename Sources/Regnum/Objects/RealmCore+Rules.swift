@@ -37,10 +37,7 @@ extension RealmCore {
         if object.rowContext != nil { return addManaged(object) }
         let binding = binding(for: type(of: object))
         let number = uniqueNumber(binding, names)
-        if let existing = existing(object, binding, number) {
-            return self.update(object, binding, existing, update)
-        }
-        insert(object, binding, update)
+        add(object, binding, to: existing(object, binding, number), update)
     }
 
     private func existing(_ object: ObjectBase, _ binding: ClassBinding, _ number: Int) -> ObjectKey? {

@@ -91,31 +91,43 @@ extension AnyRealmValue: _Persistable, RealmCollectionValue, RealmPropertyType {
 
     public static func _traced(_ recorder: _KeyPathRecorder) -> AnyRealmValue { .none }
 
-    /// Every value that can be stored; arrays become lists, dictionaries with text keys dictionaries.
-    public static func _coerced(_ value: Any) -> AnyRealmValue? {
-        if let value = value as? AnyRealmValue { return value }
+    /// Converts any value that can be stored; arrays become lists, and dictionaries with String keys become
+    /// dictionaries. Nesting deeper than can be stored is a programmer error.
+    public static func _coerced(_ value: Any) -> AnyRealmValue? { coerced(value, 0) }
+
+    private static func coerced(_ value: Any, _ depth: Int) -> AnyRealmValue? {
         guard let value = unwrapped(value) else { return AnyRealmValue.none }
+        if let value = value as? AnyRealmValue { return value }
+        // Casts of an array or a dictionary to a class convert all elements, at every depth.
+        if isInstance(value) { return coerced(instance: value, depth) }
         switch value {
-        case let value as AnyRealmValue: return value
+        case let value as any _HasPersistedType: return stored(value, depth)
+        case let number as Decimal: return .decimal128(Decimal128(value: number))
+        case let text as Substring: return .string(String(text))
+        case let number as any BinaryInteger: return Int(exactly: number).map { .int($0) }
+        default: return collection(value, depth)
+        }
+    }
+
+    /// Converts an instance of a class.
+    private static func coerced(instance: Any, _ depth: Int) -> AnyRealmValue? {
+        switch instance {
         case let object as Object: return .object(object)
         case is ObjectBase: return nil
         case let list as List<AnyRealmValue>: return .list(list)
         case let map as Map<String, AnyRealmValue>: return .dictionary(map)
-        case let value as any _HasPersistedType: return stored(value)
-        case let number as Decimal: return .decimal128(Decimal128(value: number))
+        case let value as any _HasPersistedType: return stored(value, depth)
         case let number as NSDecimalNumber: return .decimal128(Decimal128(number: number))
-        case let number as NSNumber where type(of: value) is NSNumber.Type: return self.number(number)
+        case let number as NSNumber: return self.number(number)
         case let text as NSString: return .string(text as String)
-        case let text as Substring: return .string(String(text))
-        case let number as any BinaryInteger: return Int(exactly: number).map { .int($0) }
-        default: return collection(value)
+        default: return collection(instance, depth)
         }
     }
 
-    /// Of a type that has a column of its own: enums as their raw values.
-    private static func stored<T: _HasPersistedType>(_ value: T) -> AnyRealmValue? {
+    /// Converts a value of a type that can be stored on its own; enums become their raw values.
+    private static func stored<T: _HasPersistedType>(_ value: T, _ depth: Int) -> AnyRealmValue? {
         let raw = T._toRaw(value)
-        if case .null = raw.value { return collection(value) }
+        if case .null = raw.value { return collection(value, depth) }
         return _fromRaw(raw)
     }
 
@@ -125,15 +137,22 @@ extension AnyRealmValue: _Persistable, RealmCollectionValue, RealmPropertyType {
         case UInt8(ascii: "c") where number.int8Value == 0 || number.int8Value == 1: .bool(number.boolValue)
         case UInt8(ascii: "f"): .float(number.floatValue)
         case UInt8(ascii: "d"): .double(number.doubleValue)
+        // As with larger numbers in a JSON text, which are decimals.
+        case UInt8(ascii: "Q") where number.uint64Value > UInt64(Int.max): .decimal128(Decimal128(number: number))
         default: .int(number.intValue)
         }
     }
 
-    private static func collection(_ value: Any) -> AnyRealmValue? {
+    private static func collection(_ value: Any, _ depth: Int) -> AnyRealmValue? {
+        if depth >= MixedCodec.depthLimit, Coercion.entries(value) != nil || Coercion.elements(value) != nil {
+            refuseDepth()
+        }
+        // Values of any type cannot be sets, and a list would be a different value.
+        if value is any SetAlgebra || isInstance(value) && (value is NSSet || value is any AnyOwnedSet) { return nil }
         if let entries = Coercion.entries(value) {
             var values: [String: AnyRealmValue] = [:]
             for (key, value) in entries {
-                guard let value = _coerced(value) else { return nil }
+                guard let value = coerced(value, depth + 1) else { return nil }
                 values[key] = value
             }
             return .fromDictionary(values)
@@ -141,10 +160,18 @@ extension AnyRealmValue: _Persistable, RealmCollectionValue, RealmPropertyType {
         guard let elements = Coercion.elements(value) else { return nil }
         var values: [AnyRealmValue] = []
         for element in elements {
-            guard let value = _coerced(element) else { return nil }
+            guard let value = coerced(element, depth + 1) else { return nil }
             values.append(value)
         }
         return .fromArray(values)
+    }
+
+    /// Reports a programmer error: collections are nested more deeply than can be stored.
+    @inline(never)
+    fileprivate static func refuseDepth() -> Never {
+        misuse(
+            "Lists and dictionaries lie in one another at most \(MixedCodec.depthLimit) deep. Is a collection "
+                + "an element of itself?")
     }
 
     /// The value for the engine; nil for objects and collections.
@@ -169,7 +196,20 @@ extension AnyRealmValue: _Persistable, RealmCollectionValue, RealmPropertyType {
 extension AnyRealmValue: _Indexable, MinMaxType, AddableType, SortableType, _QueryNumeric {}
 
 extension AnyRealmValue {
-    /// Misuse for what a set cannot hold.
+    /// Calls `body` with each object that the value is or contains, in order. Objects nested more deeply than can be
+    /// stored are skipped.
+    func forEachObject(_ depth: Int = 0, _ body: (Object) -> Void) {
+        switch self {
+        case .object(let object): body(object)
+        case .list(let list) where depth < MixedCodec.depthLimit:
+            for element in list { element.forEachObject(depth + 1, body) }
+        case .dictionary(let map) where depth < MixedCodec.depthLimit:
+            for pair in map.pairs { pair.value.forEachObject(depth + 1, body) }
+        default: break
+        }
+    }
+
+    /// Reports a programmer error for a value that a set cannot hold.
     func requireSetElement() {
         switch self {
         case .list, .dictionary: misuse("Sets cannot hold lists or dictionaries.")
@@ -184,11 +224,7 @@ extension RealmCore {
     /// that cannot be stored are programmer errors.
     func mixedValue(_ value: AnyRealmValue, depth: Int = 0, _ key: (ObjectBase) -> ObjectKey) -> Value {
         if let scalar = value.scalar { return scalar }
-        if depth >= MixedCodec.depthLimit {
-            misuse(
-                "Lists and dictionaries lie in one another at most \(MixedCodec.depthLimit) deep. Is a collection "
-                    + "an element of itself?")
-        }
+        if depth >= MixedCodec.depthLimit { AnyRealmValue.refuseDepth() }
         switch value {
         case .object(let object):
             let found = key(object)

@@ -103,7 +103,9 @@ extension _CustomPersistable {
 
     @inlinable
     public static func _load(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase, _ offset: Int) -> Self {
-        required(PersistedType._loadOptional(column, row, object))
+        let persisted = PersistedType._loadOptional(column, row, object)
+        if let value = loaded(persisted) { return value }
+        unknownRawValue(unformedText(persisted), "\(Self.self)", column, object)
     }
 
     @inlinable
@@ -124,7 +126,9 @@ extension _CustomPersistable {
     }
 
     public static func _fromRaw(_ raw: _RawValue) -> Self {
-        required(raw.object == nil ? PersistedType._fromOptionalRaw(raw) : PersistedType._fromRaw(raw))
+        let persisted = raw.object == nil ? PersistedType._fromOptionalRaw(raw) : PersistedType._fromRaw(raw)
+        if let value = loaded(persisted) { return value }
+        unknownRawValue(unformedText(persisted), "\(Self.self)", raw.place)
     }
 
     public static func _fromOptionalRaw(_ raw: _RawValue) -> Self? {
@@ -132,15 +136,18 @@ extension _CustomPersistable {
         return persisted.flatMap { _converted($0) }
     }
 
+    /// Returns the value for a stored one; nil if the type cannot represent it.
     @usableFromInline
-    static func required(_ persisted: PersistedType?) -> Self {
-        if let persisted {
-            guard let value = _converted(persisted) else { unknownRawValue("\(persisted)", "\(Self.self)") }
-            return value
-        }
-        // An embedded object may be missing; else it is an enum that has no case for what is stored.
-        if PersistedType._shape.target == nil { unknownRawValue("no \(PersistedType.self)", "\(Self.self)") }
-        return customDefault()
+    static func loaded(_ persisted: PersistedType?) -> Self? {
+        if let persisted { return _converted(persisted) }
+        // An embedded object may be missing. Otherwise the persisted type is an enum that has no case for the stored
+        // value.
+        return PersistedType._shape.target == nil ? nil : customDefault()
+    }
+
+    @usableFromInline
+    static func unformedText(_ persisted: PersistedType?) -> String {
+        persisted.map { "\($0)" } ?? "no \(PersistedType.self)"
     }
 
     public static func _toRaw(_ value: Self) -> _RawValue { PersistedType._toRaw(value.persistableValue) }

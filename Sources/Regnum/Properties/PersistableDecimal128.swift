@@ -41,6 +41,8 @@ extension Decimal128: _MadeOnFirstUse, _PersistableInsideOptional, _RealmCollect
         guard type(of: present) != Bool.self, let bits = Decimal128.bits(of: present) else { return nil }
         // Reject text that is not a number, instead of storing NaN.
         if bits.isNaN, let text = present as? String, !DecimalBits.isNaNText(text) { return nil }
+        // Reject a number that is too large, instead of storing infinity.
+        if bits.isInfinite, let text = present as? String, text.contains(where: \.isNumber) { return nil }
         return unsafeDowncast(Decimal128(value: present), to: Self.self)
     }
 }

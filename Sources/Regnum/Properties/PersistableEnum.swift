@@ -42,7 +42,7 @@ extension PersistableEnum {
         -> Self
     {
         let raw = RawValue._load(column, row, object, offset)
-        guard let value = Self(rawValue: raw) else { unknownRawValue("\(raw)", "\(Self.self)") }
+        guard let value = Self(rawValue: raw) else { unknownRawValue("\(raw)", "\(Self.self)", column, object) }
         return value
     }
 
@@ -109,8 +109,8 @@ extension RealmEnum {
     }
 
     public static func _fromRaw(_ raw: _RawValue) -> Self {
-        let raw = RawValue._fromRaw(raw)
-        guard let value = Self(rawValue: raw) else { unknownRawValue("\(raw)", "\(Self.self)") }
+        let stored = RawValue._fromRaw(raw)
+        guard let value = Self(rawValue: stored) else { unknownRawValue("\(stored)", "\(Self.self)", raw.place) }
         return value
     }
 
@@ -136,10 +136,35 @@ extension RealmEnum {
     }
 }
 
+/// Reports a programmer error: a column value that the type of its property cannot represent.
 @usableFromInline @inline(never)
-func unknownRawValue(_ raw: String, _ type: String) -> Never {
+func unknownRawValue(_ raw: String, _ type: String, _ column: UnsafeRawPointer, _ object: ObjectBase) -> Never {
+    let number =
+        (column - UnsafeRawPointer(object.rowColumns.unsafelyUnwrapped)) / MemoryLayout<ColumnView>.stride
+    unknownRawValue(raw, type, in: object.binding.label(number, of: object.rowKey))
+}
+
+/// Reports a programmer error: a value, or an element of a collection, that its type cannot represent.
+func unknownRawValue(_ raw: String, _ type: String, _ place: PropertyLocation?) -> Never {
+    unknownRawValue(raw, type, in: place.map { $0.binding.label($0.column, of: $0.key) } ?? "The file")
+}
+
+private func unknownRawValue(_ raw: String, _ type: String, in place: String) -> Never {
     misuse(
-        "Failed to convert persisted value '\(raw)' to type '\(type)' in a non-optional context. The file "
+        "Failed to convert persisted value '\(raw)' to type '\(type)' in a non-optional context. \(place) "
             + "holds a value that the type has no form for: declare the property optional, or add what is missing "
-            + "to the type, the case to an enum.")
+            + "to the type, the case to an enum. Where a migration added the property, its block has to set it.")
+}
+
+extension ClassBinding {
+    /// Returns a description of an object's property for messages.
+    fileprivate func label(_ column: Int, of key: ObjectKey) -> String {
+        let property = columns.firstIndex(of: column).map { schema.properties[$0].name } ?? "?"
+        var object = "an object without a primary key"
+        if let place = schema.primaryKey, let value = try? table.value(columns[place], of: key) {
+            let shown = AnyRealmValue._dynamic(AnyRealmValue._fromRaw(_RawValue(value)))
+            object = "the object with the primary key '\(describe(shown as Any))'"
+        }
+        return "Property '\(schema.name).\(property)' of \(object)"
+    }
 }

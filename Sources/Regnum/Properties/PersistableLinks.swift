@@ -61,8 +61,9 @@ extension _ObjectValue {
     }
 
     public static func _coerced(_ value: Any) -> Self? {
-        if let object = value as? Self { return object }
-        if let object = value as? ObjectBase {
+        guard let value = unwrapped(value) else { return nil }
+        if let object = objectBase(value) {
+            if let own = object as? Self { return own }
             return object.accessor(as: Self.self).map { unsafeDowncast($0, to: Self.self) }
         }
         guard Coercion.entries(value) != nil || Coercion.elements(value) != nil else { return nil }

@@ -6,12 +6,14 @@ public import RegnumEngine
 extension _Persistable where Self: FixedWidthInteger {
     @inlinable @inline(__always) public static var _unset: Self { 0 }
 
-    /// Traps where the stored value does not fit the declared width.
+    /// Loads an integer. Terminates the program if the stored value does not fit the declared width.
     @inlinable @inline(__always)
     public static func _load(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase, _ offset: Int)
         -> Self
     {
-        Self(column.assumingMemoryBound(to: ColumnView.self).pointee.integer(row))
+        let stored = column.assumingMemoryBound(to: ColumnView.self).pointee.integer(row)
+        guard let value = Self(exactly: stored) else { unknownRawValue("\(stored)", "\(Self.self)", column, object) }
+        return value
     }
 
     @inlinable @inline(__always)
@@ -28,8 +30,9 @@ extension _Persistable where Self: FixedWidthInteger {
     }
 
     public static func _fromRaw(_ raw: _RawValue) -> Self {
-        guard case .int(let value) = raw.value else { return 0 }
-        return Self(value)
+        guard case .int(let stored) = raw.value else { return 0 }
+        guard let value = Self(exactly: stored) else { unknownRawValue("\(stored)", "\(Self.self)", raw.place) }
+        return value
     }
     public static func _toRaw(_ value: Self) -> _RawValue { _RawValue(.int(Int64(value))) }
     public static func _coerced(_ value: Any) -> Self? {

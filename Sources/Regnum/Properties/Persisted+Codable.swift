@@ -7,6 +7,7 @@ extension Persisted: Decodable where Value: Decodable {
     /// Decodes the value itself, with the decoder's strategies for dates and data. Throws for a null if the type is not
     /// optional.
     public init(from decoder: any Decoder) throws {
+        try CodingDepth.check(decoder)
         self.init(wrappedValue: try decoder.singleValueContainer().decode(Value.self))
     }
 }
@@ -28,9 +29,37 @@ extension Persisted: Encodable where Value: Encodable {
                         + "You must explicitly define encode(to:) on your model class to support managed Realm "
                         + "objects."))
         }
+        try CodingDepth.check(encoder, self)
         var copy = stored
         var container = encoder.singleValueContainer()
         try container.encode(Value._peek(stored) ?? Value._filled(&copy))
+    }
+}
+
+/// The limit on the nesting of values in a document: coding uses stack for each level, so a long chain of objects would
+/// overflow it. Foundation's JSON decoder has a limit of 512.
+enum CodingDepth {
+    static let limit = 100
+
+    /// Throws `EncodingError` if the encoder is nested too deeply.
+    static func check(_ encoder: any Encoder, _ value: Any) throws {
+        let path = encoder.codingPath
+        if path.count <= limit { return }
+        throw EncodingError.invalidValue(
+            value,
+            EncodingError.Context(
+                codingPath: path,
+                debugDescription: "Values lie in one another more than \(limit) deep: a long chain of objects, or one "
+                    + "that links to itself."))
+    }
+
+    /// Throws `DecodingError` if the decoder is nested too deeply.
+    static func check(_ decoder: any Decoder) throws {
+        let path = decoder.codingPath
+        if path.count <= limit { return }
+        throw DecodingError.dataCorrupted(
+            DecodingError.Context(
+                codingPath: path, debugDescription: "Values lie in one another more than \(limit) deep."))
     }
 }
 
@@ -55,6 +84,7 @@ extension KeyedEncodingContainer {
 extension RealmCollection where Element: Encodable {
     /// Encodes the elements as an array.
     public func encode(to encoder: any Encoder) throws {
+        try CodingDepth.check(encoder, self)
         var container = encoder.unkeyedContainer()
         for element in self { try container.encode(element) }
     }

@@ -115,7 +115,7 @@ extension RealmProperty: AnyRealmProperty, TracedField {
         return Value._shown(_RawValue(stored(owner)))
     }
     func setDynamic(_ value: Any) -> Bool {
-        if let value = Value._coerced(value) {
+        if let value = coerced(value, as: Value.self) {
             self.value = value
             return true
         }

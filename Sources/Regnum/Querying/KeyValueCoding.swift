@@ -64,18 +64,31 @@ extension ObjectBase {
     /// Returns the value at a key path; nil if a link on the path is nil. Names after a collection apply to its
     /// elements: `dogs.name` returns an array, `dogs.@max.age` one value.
     public final func value(forKeyPath keyPath: String) -> Any? {
-        let (head, rest) = KeyPathParts.split(keyPath)
-        guard let rest else { return value(forKey: head) }
-        return value(forKey: head).flatMap { KeyPathParts.value(of: $0, at: rest) }
+        var (owner, names) = (self as ObjectBase, keyPath[...])
+        while let dot = names.firstIndex(of: ".") {
+            guard let next = owner.value(forKey: String(names[..<dot])) else { return nil }
+            names = names[names.index(after: dot)...]
+            guard let object = unwrapped(next).flatMap(objectBase) else {
+                return KeyPathParts.value(of: next, at: String(names))
+            }
+            owner = object
+        }
+        return owner.value(forKey: String(names))
     }
 
     /// Sets the property at a key path. After a list or set it is set for all elements; after a map the next name is a
     /// key, and it is set for that value. If a link on the path is nil, nothing is set.
     public final func setValue(_ value: Any?, forKeyPath keyPath: String) {
-        let (head, rest) = KeyPathParts.split(keyPath)
-        guard let rest else { return setValue(value, forKey: head) }
-        guard let next = self.value(forKey: head) else { return }
-        KeyPathParts.setValue(value, of: next, at: rest)
+        var (owner, names) = (self as ObjectBase, keyPath[...])
+        while let dot = names.firstIndex(of: ".") {
+            guard let next = owner.value(forKey: String(names[..<dot])) else { return }
+            names = names[names.index(after: dot)...]
+            guard let object = unwrapped(next).flatMap(objectBase) else {
+                return KeyPathParts.setValue(value, of: next, at: String(names))
+            }
+            owner = object
+        }
+        owner.setValue(value, forKey: String(names))
     }
 
     /// Returns the values of the named properties, `NSNull` for nil. An unknown name is a programmer error.

@@ -21,7 +21,7 @@ extension Constant {
             self = .null
             return
         }
-        if depth > MixedCodec.depthLimit {
+        if depth >= MixedCodec.depthLimit {
             self = .unsupported(
                 typeName: "\(type(of: value))",
                 description: "a collection more than \(MixedCodec.depthLimit) deep in others")

@@ -76,7 +76,7 @@ private struct UnmanagedObject: PlainObject {
     }
 
     private static func plain(_ value: Any?) -> (any PlainObject)? {
-        (value.flatMap { unwrapped($0) } as? ObjectBase).map { UnmanagedObject(object: $0) }
+        value.flatMap { unwrapped($0) }.flatMap(objectBase).map { UnmanagedObject(object: $0) }
     }
 }
 
@@ -177,7 +177,7 @@ extension _RawValue {
 
     private static func plain(_ value: AnyRealmValue, depth: Int) -> Value {
         if let scalar = value.scalar { return scalar }
-        if depth > MixedCodec.depthLimit {
+        if depth >= MixedCodec.depthLimit {
             misuse("Lists and dictionaries lie in one another at most \(MixedCodec.depthLimit) deep.")
         }
         switch value {

@@ -13,13 +13,21 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
         /// The difference as a sentence, in RealmSwift's wording if it has one.
         public let text: String
         public let className: String
-        /// Objects that the change affects, each value looked at: those with a value in a property that goes or gets
-        /// another type; those with a null where none is allowed any more; all of the class where a property comes; of
-        /// a class that comes to be embedded those to which no other object links and those to which several do, not
-        /// counting links from objects that go for that themselves, nor those of copies; those that are like another
-        /// one in a primary key or constraint. Others change no object: 0. What nobody has given a value, null, or zero
-        /// or empty where null is none, is not counted as one. Of read-only configurations and of what
-        /// `deleteRealmIfMigrationNeeded` deletes, all objects of the class.
+        /// The number of objects that the change affects; each value is checked. These are:
+        ///
+        /// - for a property that is removed or changes its type: objects with a value in it
+        /// - for a property that becomes required: objects with a null in it
+        /// - for a new property: all objects of the class
+        /// - for a class that becomes embedded: objects that no other object links to, and objects that several link
+        ///   to. Links from objects that are deleted for the same reason, and links from copies, do not count
+        /// - for a primary key or constraint: objects that equal another one in it
+        /// - for a property whose type cannot represent every stored value: objects that would hold such a value, for
+        ///   example a new enum property without a case for 0 or an empty string
+        /// - for a read-only configuration, or for what `deleteRealmIfMigrationNeeded` deletes: all objects of the
+        ///   class
+        /// - for any other change: 0
+        ///
+        /// A value that was never set (null, or zero or empty if null is not allowed) does not count as a value.
         public let objectCount: Int
         /// The number of these objects that lose something unless the block preserves it: a value, a null, or, if
         /// nothing links to them or everything is deleted, themselves.
@@ -36,6 +44,8 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
             case others, values, nulls, owners
             /// Objects that equal another one although they must not: opening throws because of them.
             case conflicts
+            /// Objects with a value that the property's type cannot represent.
+            case unreadable
         }
 
         /// A sentence on what happens to the objects.
@@ -46,6 +56,7 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
             case .values: return " Their values go unless the block keeps them."
             case .nulls: return " Nulls become zero or empty unless the block replaces them."
             case .conflicts: return " Opening throws unless the block changes them."
+            case .unreadable: return " Reading the property ends the program unless the block sets it."
             case .owners:
                 let shared = objectCount - lossCount
                 return (lossCount > 0 ? " To \(lossCount) no other object links: they go." : "")
@@ -111,6 +122,10 @@ public struct MigrationRehearsal: Sendable {
     public let unconverted: [UnconvertedValue]
     /// The numbers of all such values, by `Class.property`.
     public let unconvertedCounts: [String: Int]
+    /// The numbers of objects, by `Class.property`, that have a value after the migration which the property's type
+    /// cannot represent, such as a raw value without a case of the enum: reading the property ends the program. A
+    /// migration that adds a property gives its objects 0 or an empty string. Empty after an error.
+    public let unreadableCounts: [String: Int]
 }
 
 /// A value that a rehearsed migration has not carried over.
@@ -152,7 +167,7 @@ extension RealmAdditions where Self == Realm {
             }
             let isDifferent = stored.map { $0 != wanted || changes.contains { $0.needsMigration } } ?? false
             if configuration.deleteRealmIfMigrationNeeded, isDifferent {
-                let reasons = changes.filter { $0.kind != .conflicts }.map(\.reason)
+                let reasons = changes.filter { $0.kind != .conflicts && $0.kind != .unreadable }.map(\.reason)
                 return MigrationPlan(
                     fileVersion: stored, version: wanted, changes: reasons + deletions(session), undeclaredCounts: [:],
                     isRefused: false, callsBlock: false, deletesEverything: true, isReadOnly: false)
@@ -203,16 +218,23 @@ extension RealmAdditions where Self == Realm {
             let core = try RealmOpening.open(copy, queue: nil, origin: nil)
             let duration = clock.now - start
             var losses = MigrationLosses()
-            do { try losses.find(from: original, to: core.session) } catch {
-                throw Realm.Error(opening: path, readOnly: true, error)
-            }
+            var unreadable: [String: Int] = [:]
+            do {
+                try losses.find(from: original, to: core.session)
+                for schema in core.settings.schema.classes {
+                    guard let table = core.session.table(named: schema.name) else { continue }
+                    for (property, count) in try UnrepresentableValues(schema: schema, table: table).counts() {
+                        unreadable["\(schema.name).\(property.name)"] = count
+                    }
+                }
+            } catch { throw Realm.Error(opening: path, readOnly: true, error) }
             return MigrationRehearsal(
                 error: nil, duration: duration, countsBefore: before, countsAfter: counts(core.session),
-                unconverted: losses.values, unconvertedCounts: losses.counts)
+                unconverted: losses.values, unconvertedCounts: losses.counts, unreadableCounts: unreadable)
         } catch {
             return MigrationRehearsal(
                 error: error, duration: clock.now - start, countsBefore: before, countsAfter: [:], unconverted: [],
-                unconvertedCounts: [:])
+                unconvertedCounts: [:], unreadableCounts: [:])
         }
     }
 
@@ -277,6 +299,12 @@ extension RealmAdditions where Self == Realm {
                 case .owners: .owners
                 }
             changes.append(change(difference.text, try effects.count(difference.effect), kind))
+        }
+        for (property, count) in try UnrepresentableValues(schema: schema, table: table).counts() {
+            let text =
+                "Property '\(schema.name).\(property.name)' would hold values that its type "
+                + "'\(property.formName)' has no form for."
+            changes.append(change(text, (count, 0), .unreadable, needs: false))
         }
         for (text, count) in try effects.conflicts() { changes.append(change(text, (count, 0), .conflicts)) }
         for property in schema.properties where !property.isComputed && !property.isPrimaryKey {

@@ -323,9 +323,12 @@ extension RealmCore {
         unsafeDowncast(configurationBox.unsafelyUnwrapped, to: RealmSettings.self)
     }
 
-    /// Comes to the newest version. False where there is none newer, and where it cannot be read: what is shown stays.
+    /// Advances to the newest version. Returns false, and keeps the version shown, if there is no newer one or it
+    /// cannot be read. Ends the program if another program has overwritten the file.
     func advance() -> Bool {
         do { return try session.refresh() } catch {
+            // The version shown no longer belongs to this file.
+            if case .overwritten = error { misuse(error) }
             Logger.log(.error, "DB: Stay at version \(session.version) of \(settings.place.name): \(error.words)")
             return false
         }

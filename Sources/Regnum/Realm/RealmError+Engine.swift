@@ -56,6 +56,7 @@ extension Realm.Error {
                     + "library to open it.")
         case .encryption(_, let problem): self = .encryption(problem, start, path)
         case .corrupted(let damage): self = .damaged(damage, start, path)
+        case .overwritten: self = make(.invalidDatabase, .damaged, error.words)
         case .system(let system): self.init(system, start, path, readOnly: readOnly)
         case .latched(let words): self = .latched(words, path)
         case .busy(let words):
@@ -191,6 +192,7 @@ extension EngineError {
         default:
             var path: String?
             if case .corrupted(let damage) = self { path = damage.path }
+            if case .overwritten(let file) = self { path = file }
             return "The Realm file\(path.map { " '\($0)'" } ?? "") could not be read: \(words)"
         }
     }
@@ -200,6 +202,10 @@ extension EngineError {
         switch self {
         case .corrupted(let damage):
             "\(damage). A part of the file was overwritten or is missing: \(Self.adviceOnDamage)"
+        case .overwritten:
+            "another program has written over the file while it was open. Nothing that is shown of it can be trusted: "
+                + "close all Realms of the file and open it again. To replace a Realm file, close it first, or rename "
+                + "the new file to its path."
         case .system(let error):
             "\(error)."
         case .latched(let words):

@@ -4,6 +4,7 @@
 // getter ends the program or returns nil; access by name shows and stores it, and it can be copied from one Realm to
 // another.
 
+internal import Foundation
 internal import RegnumEngine
 
 extension ClassProperty {
@@ -45,7 +46,28 @@ extension ClassProperty {
     }
 
     private func hasForm(for value: Any) -> Bool {
-        func open<V: _HasPersistedType>(_ type: V.Type) -> Bool { V._coerced(value) != nil }
+        func open<V: _HasPersistedType>(_ type: V.Type) -> Bool { coerced(value, as: V.self) != nil }
+        if let type { return open(type) }
+        return (fieldType as? any AnyRealmProperty.Type).map { open($0.valueType) } ?? true
+    }
+
+    /// True if `create` and `dynamicCreate` accept a value, or an element of a collection. Used to check text from
+    /// outside in advance.
+    package func accepts(_ value: Any) -> Bool {
+        if let text = value as? String, text.utf8.count > ByteLimits.string { return false }
+        if let data = value as? Data, data.count > ByteLimits.data { return false }
+        if !isOwnedCollection { return coercedRaw(value) != nil || storable(value, isKnown: false) != nil }
+        func open<C: AnyOwnedCollection>(_ type: C.Type) -> Bool { C.accepts(value) }
+        return (type as? any AnyOwnedCollection.Type).map { open($0) } ?? true
+    }
+
+    /// True if the type can represent a stored value; if it cannot, a read ends the program or returns nil.
+    func hasForm(for stored: Value) -> Bool {
+        func open<V: _HasPersistedType>(_ type: V.Type) -> Bool {
+            V._shown(_RawValue(stored)).flatMap { V._coerced($0) } != nil
+        }
+        func openElement<C: AnyOwnedCollection>(_ type: C.Type) -> Bool { C.hasForm(for: stored) }
+        if let type = type as? any AnyOwnedCollection.Type { return openElement(type) }
         if let type { return open(type) }
         return (fieldType as? any AnyRealmProperty.Type).map { open($0.valueType) } ?? true
     }
@@ -79,13 +101,25 @@ func held<Element: _HasPersistedType>(_ value: Any, as type: Element.Type) -> An
     return Element._shape.isOptional ? .some(Any?.none as Any) : nil
 }
 
-/// What is stored of a value of type Any, whether the type has a form for it or not; nil where it cannot be stored.
+/// A value of type Any as another type. For an enum or a user-defined type, tries its stored form too.
+func coerced<V: _HasPersistedType>(_ value: Any, as type: V.Type) -> V? {
+    if let own = V._coerced(value) { return own }
+    return storedForm(of: value).flatMap { V._coerced($0) }
+}
+
+/// The stored form of a value of type Any, whether or not the type can represent it; nil if it cannot be stored.
 private func stored<V: _HasPersistedType>(_ value: Any, as type: V.Type, isKnown: Bool) -> Value? {
-    if let raw = V._storable(value) { return raw.value }
+    if let raw = V._storable(value) ?? storedForm(of: value).flatMap({ V._storable($0) }) { return raw.value }
     return isKnown && V._shape.type == .int ? Coercion.integer(value).map { Value.int($0) } : nil
 }
 
-/// What is stored of an element of type Any; misuse for one that cannot be stored.
+/// True if an element of type Any can be stored.
+func accepts<Element: _HasPersistedType>(_ value: Any, as type: Element.Type) -> Bool {
+    coerced(value, as: type) != nil || stored(value, as: type, isKnown: false) != nil
+        || unwrapped(value) == nil && Element._shape.hasEmbeddedForm
+}
+
+/// The stored form of an element of type Any. It is a programmer error if the element cannot be stored.
 func storedElement<Element: _HasPersistedType>(
     _ value: Any, as type: Element.Type, _ words: CollectionNames, isKnown: Bool
 ) -> Value {
@@ -139,4 +173,6 @@ extension _StoredCollection {
     }
 
     static func held(_ value: Any) -> Any? { Regnum.held(value, as: Element.self) }
+    static func accepts(_ value: Any) -> Bool { Regnum.accepts(value, as: Element.self) }
+    static func hasForm(for stored: Value) -> Bool { formed(stored, as: Element.self) is Element }
 }

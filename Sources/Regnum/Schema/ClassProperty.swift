@@ -118,7 +118,7 @@ package final class ClassProperty: @unchecked Sendable {
     func set(_ object: ObjectBase, _ value: Any) -> Bool {
         if storage == .column { return setDynamic(value, of: object) }
         func open<V: _Persistable>(_ type: V.Type) -> Bool {
-            guard let value = V._coerced(value) else { return false }
+            guard let value = coerced(value, as: V.self) else { return false }
             persistedSet(object, offset, value)
             return true
         }
@@ -182,9 +182,11 @@ package final class ClassProperty: @unchecked Sendable {
 
     /// Converts a value of type Any for the engine; nil if it does not fit.
     func coercedRaw(_ value: Any) -> _RawValue? {
-        func open<V: _Persistable>(_ type: V.Type) -> _RawValue? { V._coerced(value).map { V._toRaw($0) } }
-        guard let type else { return nil }
-        return open(type)
+        func open<V: _HasPersistedType>(_ type: V.Type) -> _RawValue? {
+            coerced(value, as: V.self).map { V._toRaw($0) }
+        }
+        if let type { return open(type) }
+        return (fieldType as? any AnyRealmProperty.Type).flatMap { open($0.valueType) }
     }
 
     // MARK: Fields

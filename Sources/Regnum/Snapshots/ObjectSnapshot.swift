@@ -89,9 +89,11 @@ public indirect enum SnapshotValue: Sendable, Hashable {
 }
 
 extension ThreadConfined where Self: ObjectBase {
-    /// What the object holds, as values that may go to any thread or actor. Links are followed `depth` deep, those of
-    /// embedded objects always; behind that, and where they lead back, an object is its class and primary key. Linking
-    /// objects are left out. Misuse where the object is invalid. Cost: reads every object it copies.
+    /// The content of the object, as values that can be passed to any thread or actor.
+    ///
+    /// Links are followed to the given depth, links to embedded objects always, but never more than 100 levels. Beyond
+    /// that, and for a link that leads back, an object is represented by its class and primary key. Linking objects are
+    /// left out. It is a programmer error if the object is invalid. Cost: reads every object that it copies.
     @_disfavoredOverload
     public func snapshot(depth: Int = 1) -> ObjectSnapshot {
         var taking = TakingSnapshot()
@@ -133,6 +135,8 @@ extension RealmCollection where Element: ObjectBase {
 
 /// Reads objects, and records the objects that contain the current one.
 private struct TakingSnapshot {
+    /// Snapshots are nested: a longer chain would need too much of the stack to be compared and released.
+    private static let limit = 100
     private var above: [(context: UnsafeMutableRawPointer?, key: UInt64, instance: ObjectIdentifier)] = []
 
     mutating func object(_ object: ObjectBase, _ depth: Int) -> ObjectSnapshot {
@@ -171,7 +175,7 @@ private struct TakingSnapshot {
     private mutating func linked(_ object: ObjectBase, _ depth: Int) -> SnapshotValue {
         let schema = object.classSchema
         let isEmbedded = schema.type.isEmbedded()
-        if isEmbedded || depth > 0, !isInside(object) {
+        if isEmbedded || depth > 0, above.count <= Self.limit, !isInside(object) {
             return .object(self.object(object, isEmbedded ? depth : depth - 1))
         }
         guard let place = schema.primaryKey else { return .link(schema.name, .null) }

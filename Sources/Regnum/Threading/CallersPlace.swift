@@ -35,17 +35,26 @@ extension RealmCore {
         for object in objects where object._homeCore !== self { throw refusal(Self.foreignObject) }
     }
 
-    /// Throws where adding one of the objects would be misuse for itself, whatever it links to.
-    package func checkMayAdd(_ objects: [Object]) throws {
-        for object in objects {
+    /// Throws if adding the objects, or one that they lead to, would be a programmer error. Returns the unmanaged ones
+    /// among all of these. O(objects visited).
+    package func checkMayAdd(_ objects: [Object]) throws -> [ObjectBase] {
+        var waiting: [ObjectBase] = objects.reversed()
+        var found: [ObjectBase] = []
+        var seen: Set<ObjectIdentifier> = []
+        while let object = waiting.popLast() {
+            if !seen.insert(ObjectIdentifier(object)).inserted { continue }
             if object.isInvalidated {
                 throw refusal("Adding a deleted or invalidated object to a Realm is not permitted")
             }
             if let home = object._homeCore, home !== self { throw refusal(Self.managedElsewhere) }
-            if object.rowContext == nil, bindingIfAny(for: type(of: object)) == nil {
+            if object.rowContext != nil { continue }
+            guard let binding = bindingIfAny(for: type(of: object)) else {
                 throw refusal(unknownClass(ClassNames.name(of: type(of: object))))
             }
+            found.append(object)
+            for property in binding.schema.properties { property.forEachTarget(of: object) { waiting.append($0) } }
         }
+        return found
     }
 
     /// The error of an operation whose counterpart in the synchronous API ends the program.
@@ -60,9 +69,9 @@ extension RealmCore {
     package static let managedElsewhere =
         "Object is already managed by another Realm. Use create instead to copy it into this Realm."
 
-    /// True where adding these objects without an update policy would meet a primary key that exists, in the Realm
-    /// or among them. O(objects * log n).
-    package func wouldRepeatPrimaryKey(_ objects: [Object]) -> Bool {
+    /// True if adding these objects without an update policy would repeat a primary key, of the Realm or among the
+    /// objects. O(objects * log n).
+    package func wouldRepeatPrimaryKey(_ objects: [ObjectBase]) -> Bool {
         var seen: [TableKey: [AnyHashable: ObjectIdentifier]] = [:]
         for object in objects where object.rowContext == nil {
             let binding = binding(for: type(of: object))
@@ -79,6 +88,23 @@ extension RealmCore {
             }
         }
         return false
+    }
+}
+
+extension ClassProperty {
+    /// Calls `body` with each object that an unmanaged object refers to through this property.
+    fileprivate func forEachTarget(of object: ObjectBase, _ body: (ObjectBase) -> Void) {
+        guard !isComputed, hasTarget || shape.type == .any else { return }
+        let raws =
+            if isOwnedCollection {
+                existingCollection(in: object)?.rawItems ?? []
+            } else {
+                [storage == .boxField ? box(in: object).unmanagedValue : raw(object)]
+            }
+        for raw in raws {
+            if let target = raw.object { body(target) }
+            raw.mixed?.forEachObject { body($0) }
+        }
     }
 }
 

@@ -77,7 +77,77 @@ public enum AnyRealmValue: Hashable {
     }
 }
 
-// MARK: The value as one type; nil where it is of another
+// MARK: Equality
+
+extension AnyRealmValue {
+    /// Returns whether the cases are the same and hold equal values. Managed lists and dictionaries are equal only if
+    /// they are the same collection. Unmanaged ones are compared without recursion, because they can be nested as
+    /// deeply as memory allows.
+    public static func == (left: AnyRealmValue, right: AnyRealmValue) -> Bool {
+        switch (left, right) {
+        case (.none, .none): true
+        case (.int(let left), .int(let right)): left == right
+        case (.bool(let left), .bool(let right)): left == right
+        case (.float(let left), .float(let right)): left == right
+        case (.double(let left), .double(let right)): left == right
+        case (.string(let left), .string(let right)): left == right
+        case (.data(let left), .data(let right)): left == right
+        case (.date(let left), .date(let right)): left == right
+        case (.object(let left), .object(let right)): left == right
+        case (.objectId(let left), .objectId(let right)): left == right
+        case (.decimal128(let left), .decimal128(let right)): left == right
+        case (.uuid(let left), .uuid(let right)): left == right
+        case (.list, .list), (.dictionary, .dictionary): areEqualCollections(left, right)
+        default: false
+        }
+    }
+
+    private var isCollection: Bool {
+        switch self {
+        case .list, .dictionary: true
+        default: false
+        }
+    }
+
+    private static func areEqualCollections(_ left: AnyRealmValue, _ right: AnyRealmValue) -> Bool {
+        var pairs = [(left, right)]
+        /// Returns false if the values differ; collections are appended to `pairs` for later.
+        func isEqualSoFar(_ left: AnyRealmValue, _ right: AnyRealmValue) -> Bool {
+            if !left.isCollection { return TextKey.areEqual(left, right) }
+            pairs.append((left, right))
+            return true
+        }
+        while let pair = pairs.popLast() {
+            switch pair {
+            case (.list(let left), .list(let right)):
+                if left === right { continue }
+                guard !left.isManaged, !right.isManaged else {
+                    if left == right { continue }
+                    return false
+                }
+                let (items, others) = (left.items, right.items)
+                guard items.count == others.count, zip(items, others).allSatisfy({ isEqualSoFar($0, $1) }) else {
+                    return false
+                }
+            case (.dictionary(let left), .dictionary(let right)):
+                if left === right { continue }
+                guard !left.isManaged, !right.isManaged else {
+                    if left == right { continue }
+                    return false
+                }
+                let (entries, others) = (left.entries, right.entries)
+                guard entries.count == others.count else { return false }
+                for (key, value) in entries {
+                    guard let other = others[key], isEqualSoFar(value, other) else { return false }
+                }
+            default: return false
+            }
+        }
+        return true
+    }
+}
+
+// MARK: The value as one type; nil if it is of another type
 
 extension AnyRealmValue {
     /// The value as an Int.

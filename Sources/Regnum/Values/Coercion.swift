@@ -24,8 +24,13 @@ func isPlain(_ value: Any) -> Bool {
 /// Foundation, including all elements of an array or dictionary.
 func isInstance(_ value: Any) -> Bool { type(of: value) is AnyObject.Type }
 
-/// Returns the value as an object, with Optionals around it removed; nil if it is not an object.
-func objectBase(_ value: Any) -> ObjectBase? { isInstance(value) ? value as? ObjectBase : nil }
+/// Returns the value as an instance of `type`; nil if it is not one. Never bridges a Swift value.
+func instance<Instance: AnyObject>(_ value: Any, of type: Instance.Type) -> Instance? {
+    isInstance(value) ? value as? Instance : nil
+}
+
+/// Returns the value as an object; nil if it is not one.
+func objectBase(_ value: Any) -> ObjectBase? { instance(value, of: ObjectBase.self) }
 
 /// Returns the value with Optionals around it removed; nil for a nil value or NSNull.
 func unwrapped(_ value: Any) -> Any? {
@@ -48,8 +53,13 @@ enum Coercion {
         // A failing cast of an NSNumber to a protocol is slow.
         if !isInstance(value), let value = value as? any BinaryInteger { return Int64(exactly: value) }
         guard let value = value as? NSNumber else { return nil }
-        let isFloating = value.objCType.pointee == 0x64 || value.objCType.pointee == 0x66
-        return isFloating ? nil : value.int64Value
+        switch UInt8(bitPattern: value.objCType.pointee) {
+        // On Linux the smallest Int in a JSON text is decoded as a decimal.
+        case UInt8(ascii: "d") where (value as? NSDecimalNumber)?.decimalValue == Decimal(Int64.min): return .min
+        case UInt8(ascii: "d"), UInt8(ascii: "f"): return nil
+        case UInt8(ascii: "Q"): return Int64(exactly: value.uint64Value)
+        default: return value.int64Value
+        }
     }
 
     /// Returns a number of any integer or floating-point type.
@@ -68,7 +78,10 @@ enum Coercion {
     /// Returns the elements of an array, a Realm collection, or another sequence; nil for anything that is not a list
     /// of values.
     static func elements(_ value: Any) -> [Any]? {
-        switch value {
+        // Tested by the exact type: other casts examine the elements, recursively.
+        if type(of: value) == [Any].self { return value as? [Any] }
+        if type(of: value) == [String: Any].self { return nil }
+        return switch value {
         case is String, is Data, is [AnyHashable: Any]: nil
         case let array as [Any]: array
         case let sequence as any Sequence: erased(sequence)
@@ -78,8 +91,15 @@ enum Coercion {
 
     private static func erased(_ sequence: some Sequence) -> [Any] { sequence.map { $0 as Any } }
 
+    /// Returns the entries of a Realm map or of a dictionary with String keys.
+    static func mapEntries(_ value: Any) -> [(key: String, value: Any?)]? {
+        if isInstance(value), let map = value as? any AnyMap { return map.anyEntries }
+        return entries(value)?.map { ($0, $1) }
+    }
+
     /// Returns the entries of a dictionary with String keys.
     static func entries(_ value: Any) -> [String: Any]? {
+        if type(of: value) == [Any].self { return nil }
         if let dictionary = value as? [String: Any] { return dictionary }
         guard let dictionary = value as? [AnyHashable: Any] else { return nil }
         var entries: [String: Any] = [:]

@@ -167,7 +167,7 @@ extension Database {
             isSnapshot
             ? 0 : space.deltaByteCount + FreeLog.byteCount(freed: record.freed.count, taken: record.taken.count)
         (recorded, recordedGeneration) = (space, generation)
-        let version = Version(slot)
+        let version = Version(slot, in: reader)
         if isVolatile {
             line.monitor.withLock { line.setVolatile(number) }
             versions.publishPinned(version)
@@ -176,14 +176,15 @@ extension Database {
             version: version, ticket: ticket, isFileLong: Self.isLong(fileByteCount, pages: version.highWater))
     }
 
-    /// From the next sync on nothing stands for a commit that is not the newest. One look at what is mapped where there is
-    /// nothing to clear.
+    /// Clears the clean-shutdown record: after the next sync it must not vouch for a commit that is not the newest.
+    /// Costs only a read of mapped memory if there is nothing to clear.
     private func clearSettledSlot() throws(EngineError) {
-        let offset = FormatLimits.settledSlotByteOffset
-        if isVolatile || Memory.isZero(reader.fileBase + offset, 16) { return }
-        do throws(SystemError) {
-            try file.write([UInt8](repeating: 0, count: CommitSlot.byteCount), at: offset)
-        } catch { throw .system(error) }
+        if isVolatile { return }
+        for offset in CommitSlot.settledByteOffsets where !Memory.isZero(reader.fileBase + offset, 16) {
+            do throws(SystemError) {
+                try file.write([UInt8](repeating: 0, count: CommitSlot.byteCount), at: offset)
+            } catch { throw .system(error) }
+        }
     }
 
     /// Queues the commit, or publishes it at once if it is relaxed and the queue is empty. Pins its version.
@@ -191,6 +192,7 @@ extension Database {
         _ slot: CommitSlot, _ runs: [Extent], _ base: CommitTicket?, _ failures: CommitQueue.Failures,
         _ wanted: CommitDurability, _ onDone: (@Sendable (EngineError?) -> Void)?
     ) throws(EngineError) -> CommitTicket? {
+        _ = DatabaseRegistry.closesAtExit
         let byteCount = Self.byteCount(runs)
         let limit = wanted == .relaxed ? Self.manifestByteLimit : FormatLimits.manifestByteCount
         var manifest: [CommitSlot.Run]?
@@ -216,7 +218,8 @@ extension Database {
             line.hasCommitted = true
             line.commits.append(
                 CommitQueue.Commit(
-                    version: Version(slot), slot: slot, runs: runs, manifest: manifest, byteCount: byteCount,
+                    version: Version(slot, in: reader), slot: slot, runs: runs, manifest: manifest,
+                    byteCount: byteCount,
                     ticket: ticket, failures: failures))
             versions.pin(slot.version)
             return nil
@@ -247,7 +250,7 @@ extension Database {
             throw .system(error)
         }
         if work.slot == nil { shared?.noteUnsynced(failures.all) }
-        versions.publishPinned(Version(slot))
+        versions.publishPinned(Version(slot, in: reader))
         line.monitor.withLock {
             if line.unsyncedSlot == nil {
                 line.unsyncedSince = MonotonicClock.now()

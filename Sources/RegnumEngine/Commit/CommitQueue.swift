@@ -107,8 +107,10 @@ final class CommitQueue: @unchecked Sendable {
     /// The newest commit on stable storage, and the byte offset of its slot.
     var durable: UInt64
     var durableSlot = FormatLimits.slotAByteOffset
-    /// The manifest of that slot names pages written after this commit. Some were freed before `durable`, and may not
-    /// be used again while a power loss makes an opening look at that manifest.
+    /// `BlockReader.slotMark` of that slot, if known.
+    var durableMark: SIMD2<UInt64>?
+    /// That slot's manifest names pages written after this commit. Some of them were freed before `durable`; they must
+    /// not be reused while an opening after a power loss would check that manifest.
     private(set) var covered: UInt64
     /// True once this process has made a commit: from then on `durable` is known rather than read from the file at
     /// opening.
@@ -233,6 +235,7 @@ final class CommitQueue: @unchecked Sendable {
         durable = work.last?.version.number ?? work.newest
         covered = work.last != nil && work.manifest == nil ? durable : work.durable
         durableSlot = work.offset
+        durableMark = nil
         if let last = work.last { newest = last.version.number }
         abandoned.removeAll { $0.last < durable }
         setSynced()
@@ -275,6 +278,7 @@ final class CommitQueue: @unchecked Sendable {
     func meet(_ found: CommitSlot.Placed, durable known: UInt64?, _ failures: Failures, hasFailed: Bool) {
         isKnown = true
         mustMeet = false
+        durableMark = nil
         newest = found.slot.version
         setSynced()
         // Other processes may have reused their pages.

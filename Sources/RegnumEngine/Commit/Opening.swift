@@ -344,7 +344,7 @@ struct Opening {
             try reader.extend(toPages: UInt64(count >> 12))
         }
         let mended = settled.flatMap { Self.standIn($0, for: slots) }
-        if let mended { slots.insert(mended, at: 0) }
+        if let mended { Self.insert(mended, into: &slots) }
         func remainsOrThrow(_ why: EngineError) throws(EngineError) -> Database {
             guard options.takesOlderCommit, options.isReadOnly,
                 let found = remains(slots.map(\.slot), header, seal, reader, why: why)
@@ -357,10 +357,11 @@ struct Opening {
         }
         for placed in options.mutant == .noFallback ? Array(slots.prefix(1)) : slots {
             let slot = placed.slot
-            if options.mutant == .growthTrusted, slot.highWater > UInt64(count >> 12) {
-                throw corrupted("the file is too short")
-            }
+            try requireLength(count, for: slot)
             let isSettled = settled.map { $0.slot.isSameCommit(as: slot) } ?? false
+            if !isSettled, passedOver == nil, let page = damagedPage(placed, settled) {
+                return try remainsOrThrow(corrupted("the newest commit's slot is damaged or was replaced", page: page))
+            }
             let isLong = Self.isLong(slot, byteCount: count)
             let isKnown = isSettled || others != nil
             if !isLong || !isKnown && !holdsManifest(slot, reader) {
@@ -386,10 +387,8 @@ struct Opening {
                 reader: reader, slot: slot, shared: shared, schema: schema)
             database.passedOver = passedOver
             try BlockWalk.checkSmall(database)
-            // Last, so that a file that is refused stays as it is.
-            if !options.isReadOnly, options.mutant != .ghostCommit {
-                try repair(header, rejected, mended, counting: placed)
-            }
+            // Last, so that a refused file stays unchanged.
+            if !options.isReadOnly, options.mutant != .ghostCommit { try mend(header, rejected, mended, placed) }
             return database
         }
         if let passedOver { return try remainsOrThrow(passedOver.why) }
@@ -398,14 +397,32 @@ struct Opening {
             corrupted(isCut ? "the file ends before its content does" : "no commit of the file is whole"))
     }
 
-    /// Writes again what is damaged of the header and the slots, and clears the slots of commits that do not count.
-    private func repair(
-        _ header: FileHeader, _ rejected: [CommitSlot.Placed], _ damaged: CommitSlot.Placed?,
-        counting: CommitSlot.Placed
+    /// Inserts a slot into slots that are ordered by version, newest first.
+    private static func insert(_ placed: CommitSlot.Placed, into slots: inout [CommitSlot.Placed]) {
+        slots.insert(placed, at: slots.firstIndex { $0.slot.version < placed.slot.version } ?? slots.count)
+    }
+
+    /// With a seeded bug, throws if the file is shorter than the commit needs. Otherwise such a commit is rejected later.
+    private func requireLength(_ byteCount: Int, for slot: CommitSlot) throws(EngineError) {
+        if options.mutant == .growthTrusted, slot.highWater > UInt64(byteCount >> 12) {
+            throw corrupted("the file is too short")
+        }
+    }
+
+    /// Returns the page of a slot that the clean-shutdown record proves to be damaged or replaced; nil if none is.
+    private func damagedPage(_ placed: CommitSlot.Placed, _ settled: CommitSlot.Placed?) -> UInt64? {
+        guard let settled, options.mutant != .settledSlotIgnored else { return nil }
+        return Self.damagedPage(placed, beside: settled)
+    }
+
+    /// Removes everything from the file that a later opening could mistake for the commit that counts.
+    private func mend(
+        _ header: FileHeader, _ rejected: [CommitSlot.Placed], _ mended: CommitSlot.Placed?,
+        _ counting: CommitSlot.Placed
     ) throws(EngineError) {
         mendHeader(header)
         for bad in rejected { try clear(bad) }
-        if let damaged { try replace(damaged, by: damaged.bytes) }
+        if let mended, mended.slot.version == counting.slot.version { try replace(mended, by: mended.bytes) }
         if options.mutant == .countingSlotRewritten, !rejected.isEmpty {
             try clear(counting)
             try replace(counting, by: counting.bytes)
@@ -493,17 +510,28 @@ struct Opening {
         do { return try CommitSlot.readSettled(file, seal: seal) } catch { throw .system(error) }
     }
 
-    /// The settled slot in the place of one that does not hold, or of the older one, where no slot is as new as it is.
-    /// `slots`: newest first.
+    /// Returns the clean-shutdown record as a replacement for a damaged slot, or for the older one. Nil if a slot is as
+    /// new as the record, or newer, unless the only newer one belongs to the next commit, which may have been cut
+    /// short. `slots`: newest first.
     private static func standIn(_ settled: CommitSlot.Placed, for slots: [CommitSlot.Placed]) -> CommitSlot.Placed? {
-        guard slots.allSatisfy({ $0.slot.version < settled.slot.version }) else { return nil }
+        let number = settled.slot.version
+        let isNext = slots.first.map { $0.slot.version > number && $0.slot.previousDurable == number } ?? false
+        guard slots.dropFirst(isNext ? 1 : 0).allSatisfy({ $0.slot.version < number }) else { return nil }
         var standIn = settled
         standIn.byteOffset =
             slots.first.map { CommitSlot.otherByteOffset($0.byteOffset) } ?? FormatLimits.slotAByteOffset
         return standIn
     }
 
-    /// True if the file is as long as the commit needs it.
+    /// Returns the page of the damaged or replaced slot if `placed` is not above the clean-shutdown record, which names
+    /// another commit; nil otherwise.
+    private static func damagedPage(_ placed: CommitSlot.Placed, beside settled: CommitSlot.Placed) -> UInt64? {
+        if placed.slot.version > settled.slot.version { return nil }
+        let isOlder = placed.slot.version < settled.slot.version
+        return UInt64((isOlder ? CommitSlot.otherByteOffset(placed.byteOffset) : placed.byteOffset) >> 12)
+    }
+
+    /// True if the file is as long as the commit requires.
     private static func isLong(_ slot: CommitSlot, byteCount: Int) -> Bool {
         let (needed, overflow) = slot.highWater.multipliedReportingOverflow(by: UInt64(FormatLimits.pageByteCount))
         return !overflow && needed <= UInt64(byteCount)

@@ -45,9 +45,16 @@ package enum ProtocolMutant: String, Sendable, CaseIterable {
     case failureNotMet
     /// A commit whose process ended between writing its slot and its number is not published.
     case unfinishedNotPublished
+    /// No check detects that the file was overwritten while it was open.
+    case overwrittenNotNoticed
+    /// A slot counts although the clean-shutdown record names another commit with its number, or a newer one.
+    case settledSlotIgnored
 
-    /// Those that random images show too rarely: `GhostCommitTests` arranges them.
-    package static let arranged: [ProtocolMutant] = [.ghostCommit, .nonceRepeated]
+    /// Mutants that random crash images expose too rarely, or never: `GhostCommitTests`, `OverwrittenFileTests` and
+    /// `SettledSlotTests` construct the cases.
+    package static let arranged: [ProtocolMutant] = [
+        .ghostCommit, .nonceRepeated, .overwrittenNotNoticed, .settledSlotIgnored,
+    ]
 
     /// Bugs in the protocol between processes: interleavings expose them, crashes do not.
     package static let amongProcesses: [ProtocolMutant] = [

@@ -136,6 +136,7 @@ extension Database {
             // Another process may make commits with those numbers.
             if failure != nil { for commit in line.commits { for run in commit.runs { reader.forget(run) } } }
             let done = failure.map { line.fail($0) } ?? line.succeed(work)
+            if failure == nil { line.durableMark = reader.slotMark(at: line.durableSlot) }
             line.endBusy()
             releaseLock()
             return done
@@ -295,20 +296,29 @@ extension Database {
     /// the file; a process that only reads leaves it unchanged. The record is not synced, and a failure loses nothing:
     /// damage to that commit then looks like a crash.
     private func writeSettledSlot() {
-        let (isDue, number, offset) = line.monitor.withLock {
-            (line.hasCommitted && line.isIdle && line.latch == nil, line.durable, line.durableSlot)
-        }
-        guard isDue else { return }
+        guard line.monitor.withLock({ line.hasCommitted }) else { return }
         if let shared { guard (try? shared.tryLockWriter()) == true else { return } }
         defer { shared?.unlockWriter() }
-        // Who has made a newer one says so of that.
+        writeSettledSlotLocked()
+    }
+
+    /// As above, for the holder of the writer locks.
+    func writeSettledSlotLocked() {
+        let (isDue, number, offset, mark) = line.monitor.withLock {
+            (line.hasCommitted && line.isIdle && line.latch == nil, line.durable, line.durableSlot, line.durableMark)
+        }
+        guard isDue else { return }
+        // A process that made a newer commit records that one itself, and another program may have overwritten the
+        // file.
         guard shared.map({ $0.newest == number }) ?? true,
             let slots = try? CommitSlot.readAll(file, seal: seal),
-            var slot = slots.first(where: { $0.byteOffset == offset && $0.slot.version == number })?.slot
+            let placed = slots.first(where: { $0.byteOffset == offset && $0.slot.version == number }),
+            mark == nil || placed.mark == mark
         else { return }
+        var slot = placed.slot
         slot.manifest = []
         slot.isTwoStep = true
-        try? writeSlot(slot, at: FormatLimits.settledSlotByteOffset)
+        for offset in CommitSlot.settledByteOffsets { try? writeSlot(slot, at: offset) }
     }
 
     /// Called when the last reference to the database is released.

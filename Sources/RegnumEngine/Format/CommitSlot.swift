@@ -25,11 +25,13 @@
 // together, or may not be durable yet. A commit is whole if its slot's hash holds and each run of its manifest matches
 // its hash in the slot: so one sync for data and slot together is enough.
 //
-// At byte 57,344 lies the settled slot: a copy of the slot of a commit that is on the medium, as a two-step commit
-// without manifest. Who has written to the file writes it when he closes it, and waits for no sync: it is there, or its
-// hash does not hold. From then on what does not match the manifest of that commit is damage, and not a commit that was
-// cut short; and where its slot is damaged the copy stands for it. The next commit clears it, with its own sync; until
-// that is done it may be there beside a newer slot, and counts for nothing.
+// The clean-shutdown record, at byte 57,344, is a copy of the slot of a commit that is on stable storage, as a two-step
+// commit without manifest. A process that has written to the file writes it when it closes the file, and does not sync
+// it: it is either whole, or its hash does not hold. From then on any mismatch with the manifest of that commit is
+// damage, not an interrupted commit; and if its slot is damaged, the record replaces it. The next commit clears the
+// record, with the sync of that commit; until then the record may exist beside a newer slot, and is ignored. A second
+// copy is at byte 8,192, because a run of pages may be damaged together; of the two, the one with the higher number
+// counts.
 
 import RegnumSystem
 
@@ -163,12 +165,22 @@ package struct CommitSlot: Sendable, Equatable {
         return slots
     }
 
-    /// The settled slot where it holds; it lies where no commit looks for its slot.
+    /// The byte offsets of the two copies of the clean-shutdown record, outside the slots of commits.
+    package static let settledByteOffsets = [
+        FormatLimits.settledSlotByteOffset, FormatLimits.settledSlotCopyByteOffset,
+    ]
+
+    /// Reads the clean-shutdown record; nil if no copy of it holds.
     static func readSettled(_ file: any File, seal: FileSeal) throws(SystemError) -> Placed? {
         let page = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 16)
         defer { page.deallocate() }
-        let found = try read(file, at: FormatLimits.settledSlotByteOffset, page, seal)
-        return found.flatMap { $0.slot.isTwoStep && $0.slot.manifest.isEmpty ? $0 : nil }
+        var newest: Placed?
+        for offset in settledByteOffsets {
+            guard let found = try read(file, at: offset, page, seal), found.slot.isTwoStep, found.slot.manifest.isEmpty
+            else { continue }
+            if found.slot.version > newest?.slot.version ?? 0 { newest = found }
+        }
+        return newest
     }
 
     private static func read(
@@ -185,5 +197,9 @@ package struct CommitSlot: Sendable, Equatable {
         var byteOffset: Int
         /// The bytes of the slot in the file, encrypted if the file is.
         var bytes: [UInt8]
+        /// The `BlockReader.slotMark` of the bytes.
+        var mark: SIMD2<UInt64> {
+            bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 8, as: SIMD2<UInt64>.self) }
+        }
     }
 }

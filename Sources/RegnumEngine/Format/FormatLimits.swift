@@ -12,7 +12,9 @@ package enum FormatLimits {
     package static let headerCopyByteOffset = 49152
     /// The clean-shutdown record: a copy of the slot of a commit that is on stable storage; see `CommitSlot`.
     package static let settledSlotByteOffset = 57344
-    /// Objects of a row group at most.
+    /// A second copy of it, before both slots: no run of damaged pages covers both copies and only one slot.
+    package static let settledSlotCopyByteOffset = 8192
+    /// The most objects in a row group.
     @usableFromInline package static let rowsPerGroup = 1024
     /// The most children of an inner node.
     package static let nodeFanOut = 64

@@ -183,35 +183,54 @@ private struct Embedding {
         }
     }
 
-    /// A row with the same values; embedded rows that it owns are copied with it.
+    /// Makes a row with the same values, and copies the embedded rows that it owns, transitively. Iterative, because
+    /// chains may be as long as a table.
     private func copy(_ key: ObjectKey, of table: Table) throws(EngineError) -> ObjectKey {
+        var rows: [(table: Table, from: ObjectKey, to: ObjectKey)] = []
+        let first = try newRow(in: table)
+        rows.append((table, key, first))
+        while let row = rows.popLast() {
+            try fill(row.to, from: row.from, of: row.table) { target, old throws(EngineError) in
+                let new = try newRow(in: target)
+                rows.append((target, old, new))
+                return new
+            }
+        }
+        return first
+    }
+
+    private func newRow(in table: Table) throws(EngineError) -> ObjectKey {
         let location = try table.insertRow()
         try table.finishInsert(location)
-        let new = location.key
+        return location.key
+    }
+
+    /// Copies the values of a row to a new one. `owned` makes the copy of a row that this one owns.
+    private func fill(
+        _ new: ObjectKey, from key: ObjectKey, of table: Table,
+        _ owned: (Table, ObjectKey) throws(EngineError) -> ObjectKey
+    ) throws(EngineError) {
         for (i, column) in table.definition.columns.enumerated() {
+            let target = table.ownsTargets(of: i) ? column.target.flatMap { session.table($0) } : nil
+            func copied(_ value: Value) throws(EngineError) -> Value {
+                guard let target, case .link(let old) = value else { return value }
+                return .link(try owned(target, old))
+            }
             switch column.collection {
-            case .none: try table.set(try owned(try table.value(i, of: key), table, i), i, of: new)
+            case .none: try table.set(try copied(try table.value(i, of: key)), i, of: new)
             case .list:
                 var values: [Value] = []
-                for value in try table.listValues(i, of: key) { values.append(try owned(value, table, i)) }
+                for value in try table.listValues(i, of: key) { values.append(try copied(value)) }
                 if !values.isEmpty { try table.listInsert(values, i, of: new, at: 0) }
             case .set:
                 for value in try table.listValues(i, of: key) { _ = try table.setInsert(value, i, of: new) }
             case .dictionary:
                 for entry in try table.dictionaryEntries(i, of: key) {
-                    try table.dictionarySet(entry.key, try owned(entry.value, table, i), i, of: new)
+                    try table.dictionarySet(entry.key, try copied(entry.value), i, of: new)
                 }
             }
         }
         try table.flushOpenCollections()
-        return new
-    }
-
-    private func owned(_ value: Value, _ table: Table, _ column: Int) throws(EngineError) -> Value {
-        guard table.ownsTargets(of: column), case .link(let key) = value,
-            let target = table.definition.columns[column].target.flatMap({ session.table($0) })
-        else { return value }
-        return .link(try copy(key, of: target))
     }
 }
 

@@ -144,8 +144,8 @@ package final class Session {
     package func refresh() throws(EngineError) -> Bool {
         if state.pointee.isWriting || isFrozen { return false }
         switch standing {
-        case .durable: if isNewest() { return false }
-        // Nothing newer is published before it.
+        case .durable: if try isNewest() { return false }
+        // Versions are published in order, so none newer is published before it.
         case .waiting: return false
         case .failed: break
         }
@@ -153,15 +153,22 @@ package final class Session {
         return true
     }
 
-    private func isNewest() -> Bool {
-        guard let words = slots?.words else { return database.versions.latestNumber == current.number }
+    private func isNewest() throws(EngineError) -> Bool {
+        guard let words = try checkFile() else { return database.versions.latestNumber == current.number }
         if slots.unsafelyUnwrapped.isSeen(words) { return true }
         guard database.versions.latestNumber == current.number else { return false }
         slots?.note(words, newest: current.number)
         return true
     }
 
-    /// Shows a version that is pinned for it, durable or with its ticket.
+    /// Throws if another program has overwritten the file. Returns `SlotWatch.words` as read before the check.
+    private func checkFile() throws(EngineError) -> SIMD4<UInt64>? {
+        guard let words = slots?.words else { return nil }
+        try slots?.check(words, database, current)
+        return words
+    }
+
+    /// Shows `next`, whose pin it takes over; `nextTicket` is its ticket if it is not durable.
     private func come(to next: Version, _ nextTicket: CommitTicket? = nil) throws(EngineError) {
         let (last, before) = (current, shown)
         do throws(EngineError) {
@@ -223,6 +230,7 @@ package final class Session {
 
     /// Shows `version`: reads its catalog and points the tables at its roots.
     private func load(_ version: Version) throws(EngineError) {
+        try database.checkUntouched(version)
         let next = try Catalog.read(version.catalog, try database.reader.bytes(version.catalog))
         try next.checkCounts(highWater: version.highWater)
         if next.schema != catalog.schema || tables.isEmpty {
@@ -297,6 +305,7 @@ package final class Session {
                 let isNewest = ticket == nil && database.versions.newest.number == current.number
                 if !isNewest { _ = try refresh() }
             }
+            _ = try checkFile()
             try database.reclaim()
             try space.sealer.reserve(encrypting: database.isEncrypted)
         } catch {
@@ -449,6 +458,7 @@ package final class Session {
         do throws(EngineError) {
             try checkRules()
             try requireRoomToSeal()
+            _ = try checkFile()
             let root = try seal()
             made = try database.commit(
                 Database.Sealed(blocks: space, catalog: root, before: current, base: ticket), wanted, onDone)

@@ -1,18 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether another version may have been published, without a system call: a process that looks at the shared file has
-// to ask for its length first, but a commit is in its slot before it is published, and the slots are mapped anyway.
+// The checks of a session that begins to read: whether a newer version may have been published, and whether the file is
+// still the one that was opened. Neither needs a system call if nothing has changed.
+//
+// Reading the lock file requires a check of its length first. But a commit is in its slot before it is published, and
+// the slots are mapped anyway.
+//
+// A program that knows nothing of Regnum may overwrite a file in place (`cp other.realm x.realm`). Blocks that were
+// verified once are not checked against their tags again, so the session would show the bytes of another file. Three
+// things reveal this: the identity in the header, the two slots, and the first bytes of the catalog of the version
+// shown, which no writer changes while the version is pinned. The last two also differ in a copy of the same database.
 
+import RegnumSystem
 import Synchronization
 
-/// What of the two slots changes with each commit: number and nonce.
+/// The words of the two slots that change with each commit: number and nonce, or encrypted bytes that are as random.
 struct SlotWatch {
     private let base: UnsafeRawPointer
+    private let header: FileHeader
+    /// True if the words are plain commit numbers and other processes may write them.
+    private let canSee: Bool
     private var seen = SIMD4<UInt64>.zero
+    /// The words for which the file was last verified to be the one opened, and the version that this was verified for.
+    private var checked = SIMD4<UInt64>.zero
+    private var checkedNumber: UInt64 = 0
 
-    /// Nil where the slots cannot be read as they are, or no other process can write them.
+    /// Nil for an in-memory database, which no other process can write.
     init?(_ database: Database) {
-        guard database.shared != nil, !database.isEncrypted else { return nil }
+        if database.isVolatile { return nil }
         base = database.reader.fileBase
+        header = database.header
+        canSee = database.shared != nil && !database.isEncrypted
     }
 
     private func word(_ offset: Int) -> UInt64 {
@@ -26,12 +43,94 @@ struct SlotWatch {
         return SIMD4(word(a + 8), word(a + 16), word(b + 8), word(b + 16))
     }
 
-    /// True where `words` are those of the last `note`: nothing has been published since they were read.
-    func isSeen(_ words: SIMD4<UInt64>) -> Bool { words == seen }
+    /// True if `words` equal those of the last `note`: nothing has been published since they were read.
+    func isSeen(_ words: SIMD4<UInt64>) -> Bool { canSee && words == seen }
 
     /// Stores words that were read before `number` was found to be the newest version. Ignored if a slot has a later
     /// commit: publishing that one does not change its slot again.
     mutating func note(_ words: SIMD4<UInt64>, newest number: UInt64) {
         if words[0] <= number, words[2] <= number { seen = words }
+    }
+
+    /// Throws `.overwritten` if the file is not the one that was opened, or no longer holds `version`, which the
+    /// session shows. Costs a few loads if the slots are unchanged since the last call.
+    @inline(__always)
+    mutating func check(_ words: SIMD4<UInt64>, _ database: Database, _ version: Version) throws(EngineError) {
+        let isKnown = words == checked && version.number == checkedNumber
+        if isKnown, header.isIdentified(at: base) { return }
+        try database.checkUntouched(version)
+        checked = words
+        checkedNumber = version.number
+    }
+}
+
+extension FileHeader {
+    /// True if the header at `base` has this file's identifier and seed.
+    @inline(__always)
+    func isIdentified(at base: UnsafeRawPointer) -> Bool {
+        (base + 16).loadUnaligned(as: SIMD4<UInt64>.self)
+            == SIMD4(identifierLow, identifierHigh, seedLow, seedHigh)
+    }
+}
+
+extension BlockReader {
+    /// The first bytes of a block as stored in the file: its birth and the nonce of its commit, or, in an encrypted
+    /// file, the nonce of its encryption.
+    func mark(_ ref: BlockRef) -> SIMD4<UInt64> {
+        guard !ref.isPending, ref.page < readablePages else { return .zero }
+        return (fileBase + Int(ref.page) << 12).loadUnaligned(as: SIMD4<UInt64>.self)
+    }
+
+    /// The words of the slot at `offset` that change with each commit.
+    func slotMark(at offset: Int) -> SIMD2<UInt64> {
+        (fileBase + offset + 8).loadUnaligned(as: SIMD2<UInt64>.self)
+    }
+}
+
+extension Database {
+    /// Throws `.overwritten` if the file is not the one that was opened, or no longer holds `version`, which is pinned.
+    func checkUntouched(_ version: Version) throws(EngineError) {
+        if isVolatile || options.mutant == .overwrittenNotNoticed { return }
+        // If the system does not report the length, nothing is known: the next read reports its own error.
+        guard let byteCount = try? file.byteCount() else { return }
+        let end = max(FormatLimits.reservedPages, version.catalog.page + UInt64(version.catalog.pageCount))
+        guard end <= UInt64(byteCount >> 12),
+            // One of the two copies may be damaged; it is rewritten when the file is opened for writing.
+            header.isIdentified(at: reader.fileBase)
+                || header.isIdentified(at: reader.fileBase + FormatLimits.headerCopyByteOffset),
+            reader.mark(version.catalog) == version.mark, !hasLaterSlots
+        else { throw .overwritten(path: path) }
+    }
+
+    /// True if both slots are later than the newest version. An unpublished commit explains only one of them, because
+    /// the other slot has the commit before it. If both are later, pages of the version shown may have been reused.
+    /// Always false for an encrypted file: its slots cannot be read this way, and pages read before are decrypted
+    /// copies in private memory.
+    private var hasLaterSlots: Bool {
+        guard let shared, !isEncrypted else { return false }
+        let (a, b) = (
+            reader.slotMark(at: FormatLimits.slotAByteOffset)[0], reader.slotMark(at: FormatLimits.slotBByteOffset)[0]
+        )
+        // Read the slots first, then the newest version: others may be writing.
+        guard shared.newest != nil else { return false }
+        let newest = versions.latestNumber
+        guard a > newest, b > newest else { return false }
+        // The slots may be damaged, and then prove nothing.
+        return (try? CommitSlot.readAll(file, seal: seal))?.filter { $0.slot.version > newest }.count == 2
+    }
+
+    /// Throws `.overwritten` if `slot` has the number of the newest known version but belongs to another commit.
+    func checkKnown(_ slot: CommitSlot) throws(EngineError) {
+        let known = versions.newest
+        let isOther = slot.version == known.number && slot.catalog != known.catalog
+        if isOther, !isVolatile, options.mutant != .overwrittenNotNoticed { throw .overwritten(path: path) }
+    }
+
+    /// Throws `.overwritten` if the slot of the last durable commit is not as it was written. Requires the writer lock,
+    /// within and among processes, and that this process was the last to write.
+    func checkDurableSlot() throws(EngineError) {
+        let (mark, offset) = line.monitor.withLock { (line.durableMark, line.durableSlot) }
+        guard let mark, options.mutant != .overwrittenNotNoticed, !isVolatile else { return }
+        if reader.slotMark(at: offset) != mark { throw .overwritten(path: path) }
     }
 }

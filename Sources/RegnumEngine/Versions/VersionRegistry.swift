@@ -11,15 +11,16 @@ package struct Version: Sendable, Equatable {
     package var catalog: BlockRef
     package var freeLog: BlockRef
     package var highWater: UInt64
-    package init(number: UInt64, catalog: BlockRef, freeLog: BlockRef, highWater: UInt64) {
-        self.number = number
-        self.catalog = catalog
-        self.freeLog = freeLog
-        self.highWater = highWater
-    }
+    /// `BlockReader.mark` of the catalog.
+    var mark: SIMD4<UInt64>
 
-    init(_ slot: CommitSlot) {
-        self.init(number: slot.version, catalog: slot.catalog, freeLog: slot.freeLog, highWater: slot.highWater)
+    /// The commit of a slot, whose catalog is in the file.
+    init(_ slot: CommitSlot, in reader: BlockReader) {
+        number = slot.version
+        catalog = slot.catalog
+        freeLog = slot.freeLog
+        highWater = slot.highWater
+        mark = reader.mark(slot.catalog)
     }
 }
 

@@ -38,22 +38,23 @@ extension Evaluator {
             {
                 return through.matchesNull
             }
-            if case .link(let number, _) = through.step,
-                location.group.columns[number].integer(location.row) == 0
-            {
+            if case .link(let number, _) = through.step, location.group.columns[number].integer(location.row) == 0 {
                 return through.matchesNull
             }
+            // A result that depends on an outer object is not the same for all of them, and is not cached.
+            let asksOnce = through.hasManyWays && scopes.isEmpty
             return try !forEachObject([through.step], table, location) { other, place throws(EngineError) in
-                try !holds(through.inner, other, place)
+                if asksOnce, through.failing.contains(place.key.rawValue) { return true }
+                if try holds(through.inner, other, place) { return false }
+                if asksOnce { through.failing.insert(place.key.rawValue) }
+                return true
             }
         case .aggregate(let aggregate):
             return aggregate.test.matches(try value(aggregate.aggregate, table, location))
         case .comparePaths(let left, let comparison, let right, let options):
             return try compare(left, comparison, right, options, table, location)
         case .compareAggregate(let aggregate, let comparison, let path):
-            let found = try value(aggregate, table, location)
-            let other = aggregate.counterpart(try value(path, table, location))
-            return Self.compare(found, comparison, other, [], isMixed: path.isMixed)
+            return try compare(aggregate, comparison, path, table, location)
         case .subquery(let path, let inner, let test, let isCorrelated):
             var evaluator = self
             if isCorrelated { evaluator.scopes.append(Scope(table: table, location: location)) }
@@ -71,6 +72,15 @@ extension Evaluator {
         case .pieces(let pieces): return try holds(pieces, table, location)
         case .piece(let index): return pieceAnswers[index]
         }
+    }
+
+    private func compare(
+        _ aggregate: BoundAggregate, _ comparison: ComparisonOperator, _ path: BoundPath, _ table: Table,
+        _ location: RowLocation
+    ) throws(EngineError) -> Bool {
+        let found = try value(aggregate, table, location)
+        let other = aggregate.counterpart(try value(path, table, location))
+        return Self.compare(found, comparison, other, [], isMixed: path.isMixed)
     }
 
     private func holds(_ pieces: [PlanNode], _ table: Table, _ location: RowLocation) throws(EngineError) -> Bool {

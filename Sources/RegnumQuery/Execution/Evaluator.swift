@@ -255,7 +255,7 @@ struct Evaluator {
         if case .geo(let test) = through.inner, let ranges = test.ranges(other) {
             return try passingPlaces(test, ranges, through.step, other)
         }
-        guard other.count / 16 <= expectedRows else { return nil }
+        guard other.count / 16 <= expectedRows || through.hasManyWays else { return nil }
         switch through.step {
         case .entry: return nil
         case .link, .links:

@@ -46,11 +46,31 @@ final class LinkTraversal {
     /// The objects that pass in this run: at the step's other end for links, at its near end for backlinks. Accessed
     /// once per group.
     @exclusivity(unchecked) var passing: KeyBitmap?
+    /// The number of to-many steps from here on. With several in a row, many paths lead to the same object.
+    let manyCount: Int
+    /// Objects at the other end that have failed in this run, so that each is evaluated once; used if there are many
+    /// paths.
+    @exclusivity(unchecked) var failing: Set<UInt64> = []
 
     init(step: PathStep, inner: PlanNode, matchesNull: Bool) {
         self.step = step
         self.inner = inner
         self.matchesNull = matchesNull
+        manyCount = inner.manyCount + (step.isToMany ? 1 : 0)
+    }
+
+    var hasManyWays: Bool { manyCount > 2 }
+}
+
+extension PlanNode {
+    /// The maximum number of consecutive to-many steps in it.
+    fileprivate var manyCount: Int {
+        switch self {
+        case .through(let through): through.manyCount
+        case .and(let parts), .or(let parts), .pieces(let parts): parts.map(\.manyCount).max() ?? 0
+        case .not(let part): part.manyCount
+        default: 0
+        }
     }
 }
 

@@ -150,8 +150,8 @@
                 if let home = object._homeCore, !home.isHere { throw ReactiveRealmError.wrongThread }
                 if object.isInvalidated { throw ReactiveRealmError.deletedInAnotherThread }
             }
-            try core.checkMayAdd(objects)
-            if update == .error, core.wouldRepeatPrimaryKey(objects) { throw ReactiveRealmError.alreadyExists }
+            let added = try core.checkMayAdd(objects)
+            if update == .error, core.wouldRepeatPrimaryKey(added) { throw ReactiveRealmError.alreadyExists }
             add(objects, update: update)
         }
     }

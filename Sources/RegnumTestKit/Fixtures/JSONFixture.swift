@@ -25,9 +25,10 @@ extension RealmAdditions where Self == Realm {
     /// }
     /// ```
     ///
-    /// Links are primary keys, of objects anywhere in the text or in the realm already, or whole objects. Dates are
-    /// ISO 8601 texts or seconds since 1970; data is base64; UUIDs, ObjectIds and decimals are texts. Objects with a
-    /// primary key that exists already are updated.
+    /// Links are primary keys, of objects anywhere in the text or already in the realm, or whole objects. Dates are ISO
+    /// 8601 strings or seconds since 1970; data is base64; UUIDs, ObjectIds and decimals are strings. An object whose
+    /// primary key exists already is updated. Objects, and collections in a value of any type, may be nested at most
+    /// 100 levels deep. Numbers must fit the declared type.
     ///
     /// - Returns: The number of objects of each class that the text lists.
     /// - Throws: `FixtureError` for a text that does not match the classes, in which case nothing is changed;
@@ -48,8 +49,11 @@ extension RealmAdditions where Self == Realm {
             guard let list = list as? [Any] else {
                 throw FixtureError(place: name, message: "must be an array of objects")
             }
+            if realm.schema[name]?.isEmbedded == true {
+                throw FixtureError(place: name, message: "is embedded: its objects belong in those that own them")
+            }
             for (index, element) in list.enumerated() {
-                values.append((name, try reader.object(element, ofClass: name, "\(name)[\(index)]")))
+                values.append((name, try reader.object(element, ofClass: name, "\(name)[\(index)]", 0)))
             }
         }
         try realm.writing {
@@ -94,47 +98,77 @@ private struct JSONReader {
         }
     }
 
-    func object(_ json: Any, ofClass name: String, _ place: String) throws -> [String: Any] {
+    /// The maximum nesting depth of objects, and of collections in values of any type.
+    private static let depthLimit = 100
+
+    func object(_ json: Any, ofClass name: String, _ place: String, _ depth: Int) throws -> [String: Any] {
         guard let objectSchema = schema[name] else {
             throw FixtureError(place: place, message: "the realm has no class '\(name)'")
         }
         guard let members = json as? [String: Any] else {
             throw FixtureError(place: place, message: "must be an object by property, not \(json)")
         }
+        if depth >= Self.depthLimit {
+            throw FixtureError(
+                place: place, message: "objects lie in one another more than \(Self.depthLimit) deep")
+        }
         var value: [String: Any] = [:]
         for (member, json) in members {
             guard let property = objectSchema[member] else {
                 throw FixtureError(place: place, message: "'\(name)' has no property '\(member)'")
             }
-            value[member] = try content(json, property, "\(place).\(member)")
+            value[member] = try content(json, property, "\(place).\(member)", depth)
         }
         return value
     }
 
-    private func content(_ json: Any, _ property: Property, _ place: String) throws -> Any {
+    private func content(_ json: Any, _ property: Property, _ place: String, _ depth: Int) throws -> Any {
         if property.isArray || property.isSet {
             guard let list = json as? [Any] else { throw FixtureError(place: place, message: "must be an array") }
-            return try list.enumerated().map { try element($1, property, "\(place)[\($0)]") }
+            return try list.enumerated().map { try element($1, property, "\(place)[\($0)]", depth) }
         }
         if property.isMap {
             guard let members = json as? [String: Any] else {
                 throw FixtureError(place: place, message: "must be an object by key")
             }
+            for key in members.keys { try check(key: key, place) }
             return try Dictionary(
-                uniqueKeysWithValues: members.map { ($0, try element($1, property, "\(place).\($0)")) })
+                uniqueKeysWithValues: members.map { ($0, try element($1, property, "\(place).\($0)", depth)) })
         }
-        return try element(json, property, place)
+        return try element(json, property, place, depth)
     }
 
-    private func element(_ json: Any, _ property: Property, _ place: String) throws -> Any {
-        if json is NSNull { return NSNull() }
+    private func check(key: String, _ place: String) throws {
+        if key.hasPrefix("$") || key.contains(".") {
+            throw FixtureError(place: place, message: "a key must not start with '$' nor contain '.': '\(key)'")
+        }
+    }
+
+    /// A value that the property, or an element of it, can hold.
+    private func element(_ json: Any, _ property: Property, _ place: String, _ depth: Int) throws -> Any {
+        if json is NSNull {
+            if property.info.shape.isOptional || property.type == .any { return NSNull() }
+            throw FixtureError(place: place, message: "must not be null")
+        }
+        if property.type == .object { return try link(json, property, place, depth) }
+        let value = try value(json, property, place)
+        guard property.info.accepts(value) else {
+            throw FixtureError(place: place, message: "\(json) is no value of the property's type")
+        }
+        // Converted to Float only after it is known to fit.
+        return property.type == .float ? Float(value as? Double ?? 0) : value
+    }
+
+    private func value(_ json: Any, _ property: Property, _ place: String) throws -> Any {
         func wanted(_ words: String) -> FixtureError {
             FixtureError(place: place, message: "must be \(words), not \(json)")
         }
         switch property.type {
-        case .object: return try link(json, property, place)
         case .date:
-            if let seconds = json as? Double { return Date(timeIntervalSince1970: seconds) }
+            if let seconds = Self.number(json) {
+                guard abs(seconds) < 9.2e18 else { throw wanted("seconds since 1970 of a date that can be stored") }
+                return Date(timeIntervalSince1970: seconds)
+            }
             guard let date = (json as? String).flatMap(Self.date) else {
                 throw wanted("an ISO 8601 text or seconds since 1970")
             }
@@ -151,40 +185,67 @@ private struct JSONReader {
             }
             return id
         case .decimal128:
-            guard let number = (json as? String).flatMap({ try? Decimal128(string: $0) }) else {
-                if let number = json as? Int { return Decimal128(integerLiteral: Int64(number)) }
-                throw wanted("a decimal number as a text")
-            }
+            if let number = Self.whole(json) { return Decimal128(integerLiteral: Int64(number)) }
+            guard let text = json as? String, property.info.accepts(text), let number = try? Decimal128(string: text)
+            else { throw wanted("a decimal number as a text") }
             return number
         case .bool:
             guard let bool = json as? Bool else { throw wanted("true or false") }
             return bool
         case .int:
-            guard let number = json as? Int else { throw wanted("a whole number") }
+            guard let number = Self.whole(json) else {
+                throw wanted(json is NSNumber ? "a whole number that fits the type" : "a whole number")
+            }
             return number
-        case .float:
-            guard let number = json as? Double else { throw wanted("a number") }
-            return Float(number)
-        case .double:
-            guard let number = json as? Double else { throw wanted("a number") }
+        case .float, .double:
+            guard let number = Self.number(json) else { throw wanted("a number") }
             return number
         case .string:
             guard let text = json as? String else { throw wanted("a text") }
             return text
-        case .any, .linkingObjects: return json
+        case .any:
+            try check(any: json, place, 0)
+            return json
+        case .linkingObjects: throw FixtureError(place: place, message: "is not stored: it follows from links")
+        case .object: throw wanted("an object")
         }
     }
 
-    private func link(_ json: Any, _ property: Property, _ place: String) throws -> Any {
+    /// The value as an Int. Nil also for a number that an Int cannot hold, for which a cast would give another number.
+    private static func whole(_ json: Any) -> Int? {
+        guard let decimal = json as? NSDecimalNumber else { return json as? Int }
+        return decimal.decimalValue == Decimal(Int.min) ? .min : nil
+    }
+
+    private static func number(_ json: Any) -> Double? { (json as? Double) ?? (json as? NSNumber)?.doubleValue }
+
+    private func check(any json: Any, _ place: String, _ depth: Int) throws {
+        let elements: [Any]
+        if let members = json as? [String: Any] {
+            for key in members.keys { try check(key: key, place) }
+            elements = Array(members.values)
+        } else if let list = json as? [Any] {
+            elements = list
+        } else {
+            return
+        }
+        if depth >= Self.depthLimit {
+            throw FixtureError(
+                place: place, message: "arrays and objects lie in one another more than \(Self.depthLimit) deep")
+        }
+        for element in elements { try check(any: element, place, depth + 1) }
+    }
+
+    private func link(_ json: Any, _ property: Property, _ place: String, _ depth: Int) throws -> Any {
         let name = property.objectClassName ?? ""
         if json is [String: Any] {
-            return Link(className: name, value: try object(json, ofClass: name, place))
+            return Link(className: name, value: try object(json, ofClass: name, place, depth + 1))
         }
         guard let key = schema[name]?.primaryKeyProperty else {
             throw FixtureError(
                 place: place, message: "must be an object, not \(json): '\(name)' has no primary key")
         }
-        return Link(className: name, value: [key.name: try element(json, key, place)])
+        return Link(className: name, value: [key.name: try element(json, key, place, depth)])
     }
 
     private static func date(_ text: String) -> Date? {

@@ -98,6 +98,11 @@ private struct MigrationTrial {
                 complain("the rehearsal failed: \(error)")
                 return nil
             }
+            for (property, count) in rehearsal.unreadableCounts.sorted(by: { $0.key < $1.key }) {
+                complain(
+                    "\(count) objects have a value in '\(property)' that its type has no form for: the block has to set "
+                        + "it, or reading it ends the program")
+            }
             return rehearsal.countsAfter
         } catch {
             complain("cannot be rehearsed: \(error)")

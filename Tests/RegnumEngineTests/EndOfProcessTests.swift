@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// A process that ends by `exit` with a database open closes it.
+
+import Foundation
+import RegnumSystem
+import Testing
+
+@testable import RegnumEngine
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+// Without it a changed bit of the newest commit took that commit back, once the lock file was gone too: the file alone
+// could not tell damage from a commit that was cut short.
+@Suite struct EndOfProcessTests {
+    enum Ending: String, CaseIterable, Codable {
+        case held, relaxed, withinWrite, onOtherThread, whileOthersRead, inForkedChild
+    }
+
+    private static func insert(_ session: Session, _ ids: Range<Int>, _ wanted: CommitDurability = .full) throws {
+        try session.beginWrite()
+        if session.tables.isEmpty { try session.addTables([SpaceTests.rows]) }
+        for id in ids { try SpaceTests.insert(try #require(session.table(named: "Row")), id, 900) }
+        try session.commitWrite(wanted)
+    }
+
+    /// Two commits, then the end of the process with everything held.
+    private static func commitAndExit(_ path: String, _ ending: Ending) throws -> Never {
+        let database = try Database.open(path: path, fileSystem: PosixFileSystem.shared)
+        let session = try database.makeSession()
+        try insert(session, 0..<40)
+        try insert(session, 40..<60, ending == .relaxed ? .relaxed : .full)
+        let reader = try database.makeSession()
+        if ending == .withinWrite {
+            try session.beginWrite()
+            try SpaceTests.insert(try #require(session.table(named: "Row")), 60, 900)
+        }
+        if ending == .onOtherThread {
+            _ = DetachedThread.start { exit(0) }
+            while true { sleep(1) }
+        }
+        if ending == .inForkedChild {
+            // The child ends first, and leaves the file alone.
+            let child = fork_()
+            if child == 0 { exit(0) }
+            var status: Int32 = 0
+            waitpid(child, &status, 0)
+        }
+        withExtendedLifetime((database, session, reader)) { exit(0) }
+    }
+
+    @Test("an exit with a database open closes it: no changed bit shows an older state", arguments: Ending.allCases)
+    func exits(ending: Ending) async throws {
+        let path = ProcessTests.newPath()
+        defer { for end in ["", ".lock"] { try? PosixFileSystem.shared.remove(path + end) } }
+        await #expect(processExitsWith: .success) { [path = path as String, ending = ending as Ending] in
+            try EndOfProcessTests.commitAndExit(path, ending)
+        }
+        try PosixFileSystem.shared.remove(path + ".lock")
+        let file = try PosixFileSystem.shared.open(path, .readWrite)
+        defer { file.close() }
+        let header = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
+        defer { header.deallocate() }
+        _ = try file.read(header, at: 0)
+        let seal = try FileSeal(FileHeader(reading: try #require(header.baseAddress), path: ""), nil, path: "")
+        let settled = try #require(try CommitSlot.readSettled(file, seal: seal))
+        let newest = try #require(
+            try CommitSlot.readAll(file, seal: seal).max { $0.slot.version < $1.slot.version }?.slot)
+        #expect(settled.slot.isSameCommit(as: newest))
+        // A bit in what the newest commit has written.
+        let at = Int(newest.catalog.page) << 12 + 50
+        _ = try file.read(header, at: at)
+        try file.write([header[0] ^ 1], at: at)
+        #expect(throws: EngineError.self) {
+            try Database.openAsOtherProcess(path: path, fileSystem: PosixFileSystem.shared)
+        }
+        try file.write([header[0]], at: at)
+        try? PosixFileSystem.shared.remove(path + ".lock")
+        let database = try Database.openAsOtherProcess(path: path, fileSystem: PosixFileSystem.shared)
+        #expect(try database.makeSession().table(named: "Row")?.count == 60)
+        #expect(IntegrityCheck.run(database).isClean)
+    }
+}
+
+/// Not imported, because few programs may use it.
+@_silgen_name("fork") private func fork_() -> Int32
