@@ -77,7 +77,7 @@ package final class Database: @unchecked Sendable {
     package var isVolatile: Bool { options.isVolatile }
 
     /// The commit queue.
-    let line: CommitQueue
+    let queue: CommitQueue
     /// Free space, read from the file before the first write. Guard: writer lock.
     var recorded: RecordedSpace?
     /// What the running transaction has spilled. Guard: writer lock.
@@ -87,7 +87,7 @@ package final class Database: @unchecked Sendable {
     var barred: UInt64 = 0
     /// Progress of the traversal that moves blocks to shorten the file. Guard: writer lock.
     var shrinking = Shrinking()
-    /// The `line.generation` for which `recorded` is valid. Guard: writer lock.
+    /// The `queue.generation` for which `recorded` is valid. Guard: writer lock.
     var recordedGeneration: UInt64 = 0
 
     init(
@@ -110,14 +110,14 @@ package final class Database: @unchecked Sendable {
             number throws(EngineError) in
             try Self.load(number, file, seal, reader)
         }
-        line = CommitQueue(slot, options.mutant)
+        queue = CommitQueue(slot, options.mutant)
         versions.finish = { [weak self] number throws(EngineError) in
             guard let self, self.shared?.newest == number else { return }
             if try self.tryEnterWriter() { self.leaveWriter() } else { CurrentThread.sleep(nanoseconds: 100_000) }
         }
         versions.onUnpinnedUnpublished = { [weak self] in
             guard let self else { return }
-            self.line.monitor.withLock { self.releaseLock() }
+            self.queue.monitor.withLock { self.releaseLock() }
         }
     }
 
@@ -202,9 +202,9 @@ package final class Database: @unchecked Sendable {
     private func lockWriter(
         waits: Bool = true, until deadline: UInt64 = Gate.never, since begin: UInt64 = 0
     ) throws(EngineError) -> Bool {
-        let (heldSince, isKnown) = line.monitor.withLock { () -> (UInt64?, Bool) in
-            line.isWriterInside = true
-            return (line.isLockHeld ? line.lockedAt : nil, line.isKnown)
+        let (heldSince, isKnown) = queue.monitor.withLock { () -> (UInt64?, Bool) in
+            queue.processLock.writerEntered()
+            return (queue.processLock.isHeld ? queue.processLock.acquiredAt : nil, queue.isKnown)
         }
         if let heldSince {
             // Catching up has failed, and the lock was kept.
@@ -216,11 +216,11 @@ package final class Database: @unchecked Sendable {
                 return true
             }
             settle()
-            let isReleased = line.monitor.withLock {
-                line.isWriterInside = false
+            let isReleased = queue.monitor.withLock {
+                queue.processLock.writerLeft()
                 releaseLock()
-                line.isWriterInside = true
-                return !line.isLockHeld
+                queue.processLock.writerEntered()
+                return !queue.processLock.isHeld
             }
             guard isReleased else { return true }
             // Yields the processor to a process that waits for the lock.
@@ -233,12 +233,11 @@ package final class Database: @unchecked Sendable {
             }
             guard isLocked else { throw busyError(since: begin) }
         }
-        let wasKnown = line.monitor.withLock {
-            line.isLockHeld = shared != nil
-            line.lockedAt = MonotonicClock.now()
+        let wasKnown = queue.monitor.withLock {
+            queue.processLock.acquired(isShared: shared != nil)
             // Set only after catching up: the state of commits that wait for a sync here may be stale.
-            defer { line.isKnown = false }
-            return line.isKnown
+            defer { queue.markStale() }
+            return queue.isKnown
         }
         if !isVolatile, !options.isReadOnly { try meetOthers(isKnown: wasKnown) }
         return true
@@ -259,12 +258,12 @@ package final class Database: @unchecked Sendable {
         } else {
             try restoreShared(shared)
         }
-        if line.monitor.withLock({ line.mustRewrite }) { try syncAll(evenIfLatched: true) }
+        if queue.monitor.withLock({ queue.mustRewrite }) { try syncAll(evenIfLatched: true) }
     }
 
     private func setKnown() throws(EngineError) {
         try checkDurableSlot()
-        line.monitor.withLock { line.isKnown = true }
+        queue.monitor.withLock { queue.confirm() }
     }
 
     /// Catches up with version `number`. `durable` is the newest version known to be on stable storage, if any.
@@ -290,19 +289,19 @@ package final class Database: @unchecked Sendable {
             }
         }
         try reader.extend(toPages: found.slot.highWater)
-        line.monitor.withLock {
-            while line.isBusy { line.monitor.wait() }
-            line.meet(
-                found, durable: durable, failures,
+        queue.monitor.withLock {
+            while queue.isBusy { queue.monitor.wait() }
+            queue.catchUp(
+                with: found, durable: durable, failures,
                 hasFailed: options.mutant != .failureNotMet && shared?.hasFailedSinceUnsynced ?? false)
         }
         versions.learn(Version(found.slot, in: reader))
         recorded = nil
         if durable != found.slot.version {
             do throws(EngineError) { try syncAll(evenIfLatched: true) } catch {
-                line.monitor.withLock {
-                    while line.isBusy { line.monitor.wait() }
-                    line.forget()
+                queue.monitor.withLock {
+                    while queue.isBusy { queue.monitor.wait() }
+                    queue.forget()
                 }
                 throw error
             }
@@ -345,8 +344,8 @@ package final class Database: @unchecked Sendable {
     func leaveWriter() {
         noteWriter(nil)
         setTelling(false)
-        line.monitor.withLock {
-            line.isWriterInside = false
+        queue.monitor.withLock {
+            queue.processLock.writerLeft()
             releaseLock()
         }
         gate.leave()

@@ -24,10 +24,10 @@ extension Database {
     }
 
     private func readRecordedSpace() throws(EngineError) -> RecordedSpace {
-        let (generation, abandoned) = line.monitor.withLock { (line.generation, line.abandoned) }
+        let (generation, abandoned) = queue.monitor.withLock { (queue.generation, queue.abandoned) }
         if let recorded, recordedGeneration == generation { return recorded }
         // Queued commits count: the next commit is built on them.
-        let newest = line.monitor.withLock { line.commits.last?.version } ?? versions.newest
+        let newest = queue.monitor.withLock { queue.commits.last?.version } ?? versions.newest
         let reserved = abandoned.flatMap { old in
             old.runs.map { PendingExtent(extent: $0, birth: old.first, death: old.last + 1) }
         }
@@ -60,7 +60,7 @@ extension Database {
             do { barred = min(barred, UInt64(try file.byteCount() >> 12)) } catch { throw .system(error) }
         }
         guard let last = failed.map(\.last).max(), last > 0, last < CommitSlot.versionLimit - 1 else { return }
-        line.monitor.withLock { line.leastNumber = max(line.leastNumber, last + 1) }
+        queue.monitor.withLock { queue.reserveNumbers(through: last) }
     }
 
     /// Moves pages from pending to free that no reader of this or another process needs. Guard: writer lock.
@@ -72,7 +72,7 @@ extension Database {
         var others = found
         if options.mutant == .othersPinsIgnored { others = [] }
         let pins = others.isEmpty ? versions.pinned : (versions.pinned + others.flatMap(\.pins)).sorted()
-        var (durable, covered) = line.monitor.withLock { (line.durable, line.covered) }
+        var (durable, covered) = queue.monitor.withLock { (queue.durable, queue.covered) }
         if options.mutant == .relaxedSpaceReused { durable = .max }
         if options.mutant == .coveredSpaceReused { covered = .max }
         try free.reclaim(
@@ -111,7 +111,7 @@ extension Database {
         let (blocks, before) = (sealed.blocks, sealed.before)
         let number = try number(before, sealed.base)
         let spill = spilled
-        let failures = spill?.failures ?? line.monitor.withLock { self.failures }
+        let failures = spill?.failures ?? queue.monitor.withLock { self.failures }
         precondition(spill.map { $0.number == number } ?? true, "another commit during a write")
         var space = try takeRecordedSpace(spill)
         let generation = recordedGeneration
@@ -169,7 +169,7 @@ extension Database {
         (recorded, recordedGeneration) = (space, generation)
         let version = Version(slot, in: reader)
         if isVolatile {
-            line.monitor.withLock { line.setVolatile(number) }
+            queue.monitor.withLock { queue.setVolatile(number) }
             versions.publishPinned(version)
         }
         return Made(
@@ -201,22 +201,21 @@ extension Database {
             manifest = Self.without(logPage, runs).map { hashed($0) }
         }
         let ticket = CommitTicket(onDone)
-        let relaxed = try line.monitor.withLock { () throws(EngineError) -> [CommitSlot.Run]? in
+        let relaxed = try queue.monitor.withLock { () throws(EngineError) -> [CommitSlot.Run]? in
             // Only one thread at a time writes slots.
-            while wanted == .relaxed, line.isBusy { line.monitor.wait() }
-            try line.check(base)
+            while wanted == .relaxed, queue.isBusy { queue.monitor.wait() }
+            try queue.check(base)
             noticeFailures()
-            if wanted == .relaxed, line.commits.isEmpty, !line.mustRewrite, let own = manifest,
-                line.unsyncedByteCount + byteCount <= Self.manifestByteLimit
+            if wanted == .relaxed, queue.commits.isEmpty, !queue.mustRewrite, let own = manifest,
+                (queue.unsynced?.byteCount ?? 0) + byteCount <= Self.manifestByteLimit
             {
-                let all = options.mutant == .ownPagesInManifest ? own : joined(line.unsynced, own)
+                let all = options.mutant == .ownPagesInManifest ? own : joined(queue.unsynced?.runs ?? [], own)
                 if all.count <= CommitSlot.manifestLimit {
-                    line.isBusy = true
+                    queue.take()
                     return all
                 }
             }
-            line.hasCommitted = true
-            line.commits.append(
+            queue.enqueue(
                 CommitQueue.Commit(
                     version: Version(slot, in: reader), slot: slot, runs: runs, manifest: manifest,
                     byteCount: byteCount,
@@ -234,7 +233,7 @@ extension Database {
     ) throws(EngineError) {
         var slot = slot
         slot.manifest = manifest
-        var work = line.monitor.withLock { line.work() }
+        var work = queue.monitor.withLock { queue.work() }
         slot.previousDurable = work.durable
         if options.mutant == .relaxedOverDurable, slot.version & 1 == 0 {
             work.offset = CommitSlot.otherByteOffset(work.offset)
@@ -244,24 +243,14 @@ extension Database {
             try file.write(bytes, at: work.offset)
         } catch {
             abandonSlot(work)
-            line.monitor.withLock {
-                line.endBusy()
-            }
+            queue.monitor.withLock { queue.endBusy() }
             throw .system(error)
         }
         if work.slot == nil { shared?.noteUnsynced(failures.all) }
         versions.publishPinned(Version(slot, in: reader))
-        line.monitor.withLock {
-            if line.unsyncedSlot == nil {
-                line.unsyncedSince = MonotonicClock.now()
-                line.unsyncedFailures = failures
-            }
-            line.unsynced = manifest
-            line.unsyncedByteCount += byteCount
-            line.unsyncedSlot = bytes
-            line.newest = slot.version
-            line.hasCommitted = true
-            line.endBusy()
+        queue.monitor.withLock {
+            queue.publish(slot.version, slot: bytes, runs: manifest, byteCount: byteCount, failures: failures)
+            queue.endBusy()
         }
         syncSoon()
     }
@@ -363,7 +352,7 @@ extension Database {
         defer { leaveWriter() }
         guard let count = try? file.byteCount(), Self.isLong(count, pages: version.highWater),
             // Sessions may still show a failed commit.
-            line.monitor.withLock({ line.isIdle && line.abandoned.isEmpty && line.latch == nil }),
+            queue.monitor.withLock({ queue.isIdle && queue.abandoned.isEmpty && queue.failure == nil }),
             versions.newest == version
         else { return }
         let cut = {
@@ -405,7 +394,7 @@ extension Database {
     /// anyway, without being hashed first.
     private func beginWritebackAlone(_ runs: [Extent]) throws(EngineError) {
         guard runs.count <= 4, Self.byteCount(runs) <= FormatLimits.manifestByteCount,
-            !gate.isAwaited, line.monitor.withLock({ line.commits.isEmpty && line.unsyncedSlot == nil })
+            !gate.isAwaited, queue.monitor.withLock({ queue.commits.isEmpty && queue.unsynced == nil })
         else { return }
         try beginWriteback(of: runs)
     }

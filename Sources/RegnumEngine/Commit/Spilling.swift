@@ -108,7 +108,7 @@ extension Database {
         let number = try number(before, base)
         return Spill(
             space: try loadRecordedSpace(), number: number, nonce: makeNonce(),
-            failures: line.monitor.withLock { failures })
+            failures: queue.monitor.withLock { failures })
     }
 
     /// Returns the free space without the pages that the running transaction has taken, to be changed in place: a copy
@@ -121,9 +121,9 @@ extension Database {
 
     /// Returns the number of the next commit.
     func number(_ before: Version, _ base: CommitTicket?) throws(EngineError) -> UInt64 {
-        let number = try line.monitor.withLock { () throws(EngineError) in
-            try line.check(base)
-            return max(before.number + 1, line.leastNumber)
+        let number = try queue.monitor.withLock { () throws(EngineError) in
+            try queue.check(base)
+            return max(before.number + 1, queue.leastNumber)
         }
         guard number < CommitSlot.versionLimit else {
             throw .limit(

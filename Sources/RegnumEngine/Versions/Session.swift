@@ -188,7 +188,7 @@ package final class Session {
     /// Whether the version shown is on stable storage.
     private var standing: CommitTicket.State {
         guard let ticket, !isFrozen else { return .durable }
-        let state = database.line.monitor.withLock { ticket.state }
+        let state = database.queue.monitor.withLock { ticket.state }
         if case .durable = state { self.ticket = nil }
         return state
     }
@@ -294,7 +294,7 @@ package final class Session {
         database.noteWriter(WriterLockHolder(.thread(CurrentThread.id), origin: origin))
         do throws(EngineError) {
             if settled { database.settle() }
-            let tip = database.line.monitor.withLock { database.line.commits.last }
+            let tip = database.queue.monitor.withLock { database.queue.commits.last }
             if let tip {
                 if tip.version.number != current.number {
                     database.versions.pin(tip.version.number)
