@@ -16,76 +16,6 @@
 import RegnumSystem
 
 extension Database {
-    /// Returns the free space of the newest version. Guard: writer lock.
-    func loadRecordedSpace() throws(EngineError) -> RecordedSpace {
-        var space = try readRecordedSpace()
-        space.free.barred = barred
-        return space
-    }
-
-    private func readRecordedSpace() throws(EngineError) -> RecordedSpace {
-        let (generation, abandoned) = queue.monitor.withLock { (queue.generation, queue.abandoned) }
-        if let recorded, recordedGeneration == generation { return recorded }
-        // Queued commits count: the next commit is built on them.
-        let newest = queue.monitor.withLock { queue.commits.last?.version } ?? versions.newest
-        let reserved = abandoned.flatMap { old in
-            old.runs.map { PendingExtent(extent: $0, birth: old.first, death: old.last + 1) }
-        }
-        let loaded = try RecordedSpace.load(
-            newest.freeLog, highWater: newest.highWater, reader, reserving: reserved)
-        // Every block of a small file was checked when it was opened.
-        try loaded.checkRoots(newest, try loaded.vacant(), reader)
-        recorded = loaded
-        recordedGeneration = generation
-        return loaded
-    }
-
-    /// Frees the pages that no reader needs any more. Called when a write begins. Guard: writer lock.
-    func reclaim() throws(EngineError) {
-        // Read before anything is changed: if it fails, the recorded space stays valid.
-        let others = try shared?.pinsOfOthers() ?? []
-        try keepClear(of: others.map(\.failed))
-        var space = try loadRecordedSpace()
-        guard !space.free.pending.isEmpty else { return }
-        recorded = nil
-        try reclaim(&space.free, others)
-        recorded = space
-    }
-
-    /// Quarantines the pages of failed commits that sessions of other processes show. Guard: writer lock.
-    private func keepClear(of failed: [LockFile.Failed]) throws(EngineError) {
-        barred = failed.map(\.end).max() ?? 0
-        if barred > 0 {
-            // A failed commit has written only within the file, whatever the lock file says.
-            do { barred = min(barred, UInt64(try file.byteCount() >> 12)) } catch { throw .system(error) }
-        }
-        guard let last = failed.map(\.last).max(), last > 0, last < CommitSlot.versionLimit - 1 else { return }
-        queue.monitor.withLock { queue.reserveNumbers(through: last) }
-    }
-
-    /// Moves pages from pending to free that no reader of this or another process needs. Guard: writer lock.
-    func reclaim(_ free: inout FreeSpace) throws(EngineError) {
-        try reclaim(&free, try shared?.pinsOfOthers() ?? [])
-    }
-
-    private func reclaim(_ free: inout FreeSpace, _ found: [LockFile.OtherPins]) throws(EngineError) {
-        var others = found
-        if options.mutant == .othersPinsIgnored { others = [] }
-        let pins = others.isEmpty ? versions.pinned : (versions.pinned + others.flatMap(\.pins)).sorted()
-        var (durable, covered) = queue.monitor.withLock { (queue.durable, queue.covered) }
-        if options.mutant == .relaxedSpaceReused { durable = .max }
-        if options.mutant == .coveredSpaceReused { covered = .max }
-        try free.reclaim(
-            pins: pins, floor: others.compactMap(\.floor).min(), durable: durable, covered: covered)
-    }
-
-    /// True for a block in the second half of a file that is more than half free: when it is written again it moves to
-    /// lower pages, and the end of the file can be cut. Guard: writer lock.
-    func keepsFileLong(_ ref: BlockRef) -> Bool {
-        guard let space = recorded?.free, !ref.isPending else { return false }
-        return space.isMostlyFree && ref.page > space.highWater / 2
-    }
-
     /// What a session passes to `commit`.
     struct Sealed {
         var blocks: BlockSpace
@@ -110,11 +40,10 @@ extension Database {
     ) throws(EngineError) -> Made {
         let (blocks, before) = (sealed.blocks, sealed.before)
         let number = try number(before, sealed.base)
-        let spill = spilled
+        let spill = spaceManager.spilled
         let failures = spill?.failures ?? queue.monitor.withLock { self.failures }
         precondition(spill.map { $0.number == number } ?? true, "another commit during a write")
-        var space = try takeRecordedSpace(spill)
-        let generation = recordedGeneration
+        var space = try spaceManager.take()
         let isSnapshot = space.wantsSnapshot(freed: blocks.freed.count)
         var freed = freedExtents(blocks, isSnapshot ? space.chain : [], death: number)
         if options.mutant == .freedPagesReusedAtOnce {
@@ -128,7 +57,7 @@ extension Database {
             byteCount: Self.logByteCount(
                 space, freed.count + unused.count + space.free.extents(in: spilledRuns).count, spilledRuns.count,
                 isSnapshot, sealer), sealer)
-        let placement = try space.free.place(sealer.pageCounts, first: shrinking.moved)
+        let placement = try space.free.place(sealer.pageCounts, first: spaceManager.shrinking.moved)
         // Spilled pages that are free now were given back in the meantime.
         let returned = space.free.extents(in: spilledRuns)
         let skipped = unused + space.free.takeSkipped()
@@ -161,12 +90,12 @@ extension Database {
             for run in runs { reader.forget(run) }
             throw error
         }
-        spilled = nil
+        spaceManager.spilled = nil
         space.chain = isSnapshot ? [slot.freeLog] : [slot.freeLog] + space.chain
         space.deltaByteCount =
             isSnapshot
             ? 0 : space.deltaByteCount + FreeLog.byteCount(freed: record.freed.count, taken: record.taken.count)
-        (recorded, recordedGeneration) = (space, generation)
+        spaceManager.put(space)
         let version = Version(slot, in: reader)
         if isVolatile {
             queue.monitor.withLock { queue.setVolatile(number) }
@@ -394,7 +323,7 @@ extension Database {
     /// anyway, without being hashed first.
     private func beginWritebackAlone(_ runs: [Extent]) throws(EngineError) {
         guard runs.count <= 4, Self.byteCount(runs) <= FormatLimits.manifestByteCount,
-            !gate.isAwaited, queue.monitor.withLock({ queue.commits.isEmpty && queue.unsynced == nil })
+            !writerLock.isAwaited, queue.monitor.withLock({ queue.commits.isEmpty && queue.unsynced == nil })
         else { return }
         try beginWriteback(of: runs)
     }

@@ -285,13 +285,13 @@ package final class Session {
     /// As `beginWrite`, with the writer lock that `Database.offerTurn` offered as `number`; false if the offer is gone.
     package func beginWrite(acceptingTurn number: UInt64, settled: Bool = false) throws(EngineError) -> Bool {
         precondition(!state.pointee.isWriting && !isFrozen, "a write inside a write")
-        guard database.offers.accept(number) else { return false }
+        guard database.writerLock.accept(number) else { return false }
         try startWrite(settled)
         return true
     }
 
     private func startWrite(_ settled: Bool) throws(EngineError) {
-        database.noteWriter(WriterLockHolder(.thread(CurrentThread.id), origin: origin))
+        database.writerLock.setHolder(WriterLockHolder(.thread(CurrentThread.id), origin: origin))
         do throws(EngineError) {
             if settled { database.settle() }
             let tip = database.queue.monitor.withLock { database.queue.commits.last }
@@ -306,7 +306,7 @@ package final class Session {
                 if !isNewest { _ = try refresh() }
             }
             _ = try checkFile()
-            try database.reclaim()
+            try database.spaceManager.reclaim()
             try space.sealer.reserve(encrypting: database.isEncrypted)
         } catch {
             database.leaveWriter()
@@ -526,7 +526,7 @@ package final class Session {
         records.reserveCapacity(tables.count)
         for table in tables { records.append(try table.seal()) }
         database.moveBlocksFromEnd(&records, tables, space)
-        if isSchemaChanged || database.keepsFileLong(catalog.schema) {
+        if isSchemaChanged || database.spaceManager.keepsFileLong(catalog.schema) {
             space.free(catalog.schema)
             schema.tables = tables.map(\.definition)
             schema.settleFeatures()
