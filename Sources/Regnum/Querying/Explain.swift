@@ -130,7 +130,7 @@ public struct IndexAdvice: Sendable, CustomStringConvertible {
     /// of fewer than 1,000 objects are left out.
     public static func after(queriesOf realm: Realm) -> [IndexAdvice] {
         realm.core.check()
-        guard let settings = realm.core.configurationBox as? RealmSettings else { return [] }
+        guard let settings = realm.core.openedWith else { return [] }
         var advice: [IndexAdvice] = []
         for (table, columns) in settings.scans {
             guard let binding = realm.core.binding(forTable: table) else { continue }

@@ -320,7 +320,7 @@ extension RealmCore {
     /// The settings that the opener stores with the core.
     var settings: RealmSettings {
         // `RealmOpening` sets this before it hands out the core.
-        unsafeDowncast(configurationBox.unsafelyUnwrapped, to: RealmSettings.self)
+        openedWith.unsafelyUnwrapped
     }
 
     /// Advances to the newest version. Returns false, and keeps the version shown, if there is no newer one or it
