@@ -77,7 +77,10 @@ final class SpaceManager {
     }
 
     /// Stores the free space of the version that a commit has made from what it took.
-    func put(_ space: RecordedSpace) { state = .known(space) }
+    func put(_ space: RecordedSpace) {
+        space.free.assertInvariants(mutant)
+        state = .known(space)
+    }
 
     /// Discards what is known, because another process may have written.
     func invalidate() { state = .unknown }
@@ -91,7 +94,7 @@ final class SpaceManager {
         guard !space.free.pending.isEmpty else { return }
         state = .unknown
         try reclaim(&space.free, others)
-        state = .known(space)
+        put(space)
     }
 
     /// Moves pages from pending to free that no reader of this or another process needs.
