@@ -19,7 +19,7 @@ extension RealmCore {
                     + "open the Realm again in the child, or fork before you open one.")
         }
         if isFrozen {
-            if isClosed { misuse("Cannot read from a frozen Realm which has been invalidated. Freeze it anew.") }
+            if isClosed { misuse("Cannot read from a frozen Realm which has been invalidated. Freeze it again.") }
             return
         }
         if adoptsCaller?() == true { return }

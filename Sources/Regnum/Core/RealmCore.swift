@@ -135,7 +135,7 @@ package final class RealmCore {
         guard let table, binding.fits(table.definition) else {
             misuse(
                 "Another process has migrated the Realm to schema version \(session.schemaVersion), in which class "
-                    + "'\(binding.schema.name)' is another. Update this program, or open the Realm anew with the "
+                    + "'\(binding.schema.name)' is another. Update this program, or open the Realm again with the "
                     + "classes of that version.")
         }
         binding.table = table

@@ -8,7 +8,7 @@ internal import RegnumQuery
 ///
 /// ```swift
 /// print(people.where { $0.email == address }.explain())
-/// // Person where email == "a@b.c": index on email, 1 of 1 rows looked at, 1 found, 0.012 ms
+/// // Person where email == "a@b.c": index on email, 1 of 1 rows examined, 1 found, 0.012 ms
 /// ```
 public struct QueryExplanation: Sendable, CustomStringConvertible {
     /// The class of the objects.
@@ -37,7 +37,7 @@ public struct QueryExplanation: Sendable, CustomStringConvertible {
         let way =
             indexes.isEmpty
             ? "scan" : (isAnsweredByIndex ? "only index on " : "index on ") + indexes.joined(separator: ", ")
-        let skipped = skippedRows == 0 ? "" : ", \(skippedRows) skipped by zones"
+        let skipped = skippedRows == 0 ? "" : ", \(skippedRows) skipped by zone maps"
         let milliseconds = Double(duration.components.attoseconds) / 1e15 + Double(duration.components.seconds) * 1e3
         let time = Int((milliseconds * 1000).rounded())
         return "\(className)\(conditions.isEmpty ? "" : " where \(conditions)"): \(way), \(examinedRows) rows looked "

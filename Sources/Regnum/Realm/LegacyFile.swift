@@ -16,7 +16,7 @@ internal import Foundation
 /// let realm = try Realm(configuration: configuration)
 /// ```
 public struct LegacyFile: Sendable {
-    /// Imports the file at the path and puts the new one in its place. False if it is no file in Realm's format.
+    /// Imports the file at the path and puts the new one in its place. False if it is not a file in Realm's format.
     package let run: @Sendable (_ path: String, _ configuration: Realm.Configuration) throws -> Bool
 
     package init(run: @escaping @Sendable (_ path: String, _ configuration: Realm.Configuration) throws -> Bool) {

@@ -230,7 +230,7 @@ extension Database {
     private func addLog(byteCount: Int, _ sealer: Sealer) throws(EngineError) -> SealedBlock {
         guard byteCount <= Sealer.blockPageLimit << 12 else {
             throw .limit(
-                "The file has more free pieces, or the transaction frees more, than a commit can tell of (8 million): "
+                "The file has more free pieces, or the transaction frees more, than one commit can record (8 million): "
                     + "commit less at once, or write a copy of the file and go on with that.")
         }
         return sealer.addBlock(.freeLog, byteCount: byteCount)

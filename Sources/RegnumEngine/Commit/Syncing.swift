@@ -237,7 +237,7 @@ extension Database {
             guard let tag, tag.low == run.low, tag.high == run.high else {
                 queue.monitor.withLock {
                     queue.giveUp(
-                        "commits that were not yet on the medium are lost; open the file again to write to it",
+                        "commits that were not yet on stable storage are lost; open the file again to write to it",
                         isLost: true)
                 }
                 throw SystemError(.io, "sync", path)

@@ -84,7 +84,7 @@ package final class Session {
     /// transaction's blocks, so it is valid only until the write ends, and only on the same thread. Costs as much as a
     /// commit without the writing.
     package func snapshot() throws(EngineError) -> Session {
-        precondition(state.pointee.isWriting, "a snapshot of what is no write")
+        precondition(state.pointee.isWriting, "a snapshot needs a write transaction")
         let (catalog, schema) = try contents()
         database.versions.pinAgain(current)
         return try Session(of: self, catalog, schema)
@@ -453,7 +453,7 @@ package final class Session {
         _ wanted: CommitDurability, _ onDone: (@Sendable (EngineError?) -> Void)?
     ) throws(EngineError) -> Database.Made {
         precondition(state.pointee.isWriting, "no write to commit")
-        precondition(!isCalledOff, "a commit of what was called off half way")
+        precondition(!isCalledOff, "a cancelled write cannot be committed")
         let made: Database.Made
         do throws(EngineError) {
             try checkRules()
