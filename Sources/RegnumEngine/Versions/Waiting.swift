@@ -47,7 +47,8 @@ extension Database {
         case (.offered, _)?: words = "an asynchronous write of this process holds the writer lock"
         case nil:
             words =
-                shared.map { "its lock is held by \($0.holders(of: LockFile.writerByte))" } ?? "another writer is active"
+                shared.map { "its lock is held by \($0.holders(of: LockFile.writerByte))" }
+                ?? "another writer is active"
         }
         return .busy(
             "Others write to the file: \(words). Waited \(seconds(begin)). "
