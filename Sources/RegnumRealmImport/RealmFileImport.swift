@@ -7,7 +7,7 @@ internal import RegnumRealmFile
 internal import RegnumSystem
 public import Regnum
 
-/// Carries the classes and objects of a file in Realm's format, versions 2 to 24, over to Regnum.
+/// Carries the classes and objects of a file in Realm's format, versions 2 to 11 and 20 to 24, over to Regnum.
 ///
 /// ```swift
 /// let report = try RealmFileImport(from: oldURL, to: newURL).run()

@@ -8,7 +8,7 @@ internal import RegnumQuery
 ///
 /// ```swift
 /// print(people.where { $0.email == address }.explain())
-/// // Person where email == "a@b.c": index on email, 1 of 1 rows examined, 1 found, 0.012 ms
+/// // Person where email == "a@b.c": only index on email, 1 rows examined (1 estimated), 1 found, 12 us
 /// ```
 public struct QueryExplanation: Sendable, CustomStringConvertible {
     /// The class of the objects.
@@ -40,8 +40,8 @@ public struct QueryExplanation: Sendable, CustomStringConvertible {
         let skipped = skippedRows == 0 ? "" : ", \(skippedRows) skipped by zone maps"
         let milliseconds = Double(duration.components.attoseconds) / 1e15 + Double(duration.components.seconds) * 1e3
         let time = Int((milliseconds * 1000).rounded())
-        return "\(className)\(conditions.isEmpty ? "" : " where \(conditions)"): \(way), \(examinedRows) rows looked "
-            + "at (\(estimatedRows) estimated\(skipped)), \(foundRows) found, \(time) us"
+        return "\(className)\(conditions.isEmpty ? "" : " where \(conditions)"): \(way), \(examinedRows) rows "
+            + "examined (\(estimatedRows) estimated\(skipped)), \(foundRows) found, \(time) us"
     }
 }
 

@@ -94,7 +94,7 @@ struct FileHeader {
         case 25...:
             throw RealmFileError(
                 .unsupportedFormat(format),
-                "it has format \(format), which no released version of Realm wrote; this reader knows 2 to 24")
+                "it has format \(format), which no released version of Realm wrote; this reader knows 2 to 11 and 20 to 24")
         default:
             throw RealmFileError(
                 .unsupportedFormat(format), "it has format \(format); this reader knows 2 to 11 and 20 to 24")

@@ -9,7 +9,7 @@ import RegnumRealmImport
 struct ImportRealmCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import-realm",
-        abstract: "Makes a new file of one in Realm's own format, 2 to 24; ends with 2 where values are missing.",
+        abstract: "Makes a new file of one in Realm's own format (2 to 11, 20 to 24); ends with 2 where values are missing.",
         discussion: """
             All classes and objects, and the schema version. The old file is only read. Nobody may write to it meanwhile. The new \
             file appears when it is whole; import again after an interruption.
