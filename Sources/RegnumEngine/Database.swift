@@ -3,10 +3,10 @@
 //
 // State and guards
 //   versions               its own mutex
-//   recorded               the writer lock, and the cross-process writer lock of the lock file: only the session
+//   spaceManager           the writer lock, and the cross-process writer lock of the lock file: only the session
 //                          between `beginWrite` and its end accesses it
-//   line                   its own monitor
-//   teller                 stored by the holder of the writer lock, read by any thread
+//   queue                  its own monitor
+//   writerLock             its own
 //   open databases         `DatabaseRegistry`; holds databases weakly
 
 package import RegnumSystem
@@ -62,14 +62,7 @@ package final class Database: @unchecked Sendable {
     /// The newest commit, if an older one or its remains are shown instead. Set once, before any other thread sees this
     /// object.
     package internal(set) var passedOver: PassedCommit?
-    /// The writer lock within this process.
-    let gate = Gate()
-    /// The holder of the writer lock. Any thread reads it.
-    let writer = Lock<WriterLockHolder?>(nil)
-    /// The thread that notifies observers that a write begins; 0 if none does. Guard: writer lock; any thread reads it.
-    private let teller = Atomic<UInt>(0)
-    /// The number of threads about to begin a write, and the writer lock held for an asynchronous writer.
-    let offers = WriterLockHandOff()
+    let writerLock = WriterLock()
     /// The schema that was read last, so that sessions with the same schema read it once. Any thread.
     private let knownSchema: Lock<KnownSchema>
     /// The lock file, shared with other processes; nil if no other process can have the file open.
@@ -77,18 +70,9 @@ package final class Database: @unchecked Sendable {
     package var isVolatile: Bool { options.isVolatile }
 
     /// The commit queue.
-    let line: CommitQueue
-    /// Free space, read from the file before the first write. Guard: writer lock.
-    var recorded: RecordedSpace?
-    /// What the running transaction has spilled. Guard: writer lock.
-    var spilled: Spill?
-    /// Free pages before this one are quarantined: sessions of other processes show failed commits there. Guard: writer
-    /// lock.
-    var barred: UInt64 = 0
-    /// Progress of the traversal that moves blocks to shorten the file. Guard: writer lock.
-    var shrinking = Shrinking()
-    /// The `line.generation` for which `recorded` is valid. Guard: writer lock.
-    var recordedGeneration: UInt64 = 0
+    let queue: CommitQueue
+    /// The free space. Guard: writer lock.
+    let spaceManager: SpaceManager
 
     init(
         path: String, fileSystem: any FileSystem, options: OpenOptions, file: any File, header: FileHeader,
@@ -110,14 +94,16 @@ package final class Database: @unchecked Sendable {
             number throws(EngineError) in
             try Self.load(number, file, seal, reader)
         }
-        line = CommitQueue(slot, options.mutant)
+        queue = CommitQueue(slot, options.mutant)
+        spaceManager = SpaceManager(
+            file, reader, versions: versions, queue: queue, lockFile: shared, mutant: options.mutant)
         versions.finish = { [weak self] number throws(EngineError) in
             guard let self, self.shared?.newest == number else { return }
             if try self.tryEnterWriter() { self.leaveWriter() } else { CurrentThread.sleep(nanoseconds: 100_000) }
         }
         versions.onUnpinnedUnpublished = { [weak self] in
             guard let self else { return }
-            self.line.monitor.withLock { self.releaseLock() }
+            self.queue.monitor.withLock { self.releaseLock() }
         }
     }
 
@@ -159,197 +145,8 @@ package final class Database: @unchecked Sendable {
         return Version(placed.slot, in: reader)
     }
 
-    private static func readSlots(_ file: any File, _ seal: FileSeal) throws(EngineError) -> [CommitSlot.Placed] {
+    static func readSlots(_ file: any File, _ seal: FileSeal) throws(EngineError) -> [CommitSlot.Placed] {
         do { return try CommitSlot.readAll(file, seal: seal) } catch { throw .system(error) }
-    }
-
-    // MARK: The writer lock
-
-    /// Takes the writer lock: waits until no other thread and no other process writes, and catches up with the newest
-    /// commit. Throws `.busy` after the timeout of the options, unless `waits`.
-    func enterWriter(waits: Bool = false) throws(EngineError) {
-        if offers.take() { return }
-        let begin = options.busyTimeout == nil ? 0 : MonotonicClock.now()
-        let deadline = waits ? Gate.never : options.writeDeadline
-        let isEntered = gate.enter(patience: WriterWait.patience, until: deadline) { wait in
-            WriterWait.shared.during(self) { wait() }
-        }
-        offers.hasEntered()
-        guard isEntered else { throw busyError(since: begin) }
-        do throws(EngineError) {
-            _ = try lockWriter(until: deadline, since: begin)
-        } catch {
-            leaveWriter()
-            throw error
-        }
-    }
-
-    /// As `enterWriter`, without waiting: returns false if another thread or process writes.
-    func tryEnterWriter() throws(EngineError) -> Bool {
-        guard gate.tryEnter() else { return false }
-        do throws(EngineError) {
-            if try lockWriter(waits: false) { return true }
-        } catch {
-            leaveWriter()
-            throw error
-        }
-        leaveWriter()
-        return false
-    }
-
-    /// Takes the cross-process writer lock, unless it is still held for queued commits. Returns false if another
-    /// process holds it and `waits` is false.
-    private func lockWriter(
-        waits: Bool = true, until deadline: UInt64 = Gate.never, since begin: UInt64 = 0
-    ) throws(EngineError) -> Bool {
-        let (heldSince, isKnown) = line.monitor.withLock { () -> (UInt64?, Bool) in
-            line.isWriterInside = true
-            return (line.isLockHeld ? line.lockedAt : nil, line.isKnown)
-        }
-        if let heldSince {
-            // Catching up has failed, and the lock was kept.
-            if !isKnown {
-                try meetOthers(isKnown: false)
-                return true
-            }
-            guard waits, MonotonicClock.now() - heldSince > options.longestHold, shared?.hasCompany ?? false else {
-                return true
-            }
-            settle()
-            let isReleased = line.monitor.withLock {
-                line.isWriterInside = false
-                releaseLock()
-                line.isWriterInside = true
-                return !line.isLockHeld
-            }
-            guard isReleased else { return true }
-            // Yields the processor to a process that waits for the lock.
-            CurrentThread.sleep(nanoseconds: 50_000)
-        }
-        if let shared, options.mutant != .writerNotLocked, try !shared.tryLockWriter() {
-            guard waits else { return false }
-            let isLocked = try WriterWait.shared.during(self) { () throws(EngineError) in
-                try shared.lockWriter(until: deadline)
-            }
-            guard isLocked else { throw busyError(since: begin) }
-        }
-        let wasKnown = line.monitor.withLock {
-            line.isLockHeld = shared != nil
-            line.lockedAt = MonotonicClock.now()
-            // Set only after catching up: the state of commits that wait for a sync here may be stale.
-            defer { line.isKnown = false }
-            return line.isKnown
-        }
-        if !isVolatile, !options.isReadOnly { try meetOthers(isKnown: wasKnown) }
-        return true
-    }
-
-    /// Catches up with the newest commit of other processes. Commits that may not be on stable storage are made durable
-    /// first: the next commit relies on them. Guard: both writer locks.
-    private func meetOthers(isKnown: Bool) throws(EngineError) {
-        guard let shared else {
-            if isKnown { try setKnown() } else { try meet(versions.newest.number, durable: nil) }
-            return
-        }
-        // With that seeded bug, other processes see an older version than this process knows.
-        let known = options.mutant == .unfinishedNotPublished ? 0 : versions.newest.number
-        if let entry = shared.enter(header, knowing: known) {
-            let isOurs = entry.isOurs || options.mutant == .othersNotMet
-            if isKnown, isOurs { try setKnown() } else { try meet(entry.newest, durable: entry.durable) }
-        } else {
-            try restoreShared(shared)
-        }
-        if line.monitor.withLock({ line.mustRewrite }) { try syncAll(evenIfLatched: true) }
-    }
-
-    private func setKnown() throws(EngineError) {
-        try checkDurableSlot()
-        line.monitor.withLock { line.isKnown = true }
-    }
-
-    /// Catches up with version `number`. `durable` is the newest version known to be on stable storage, if any.
-    private func meet(_ number: UInt64, durable: UInt64?) throws(EngineError) {
-        let slots = try Self.readSlots(file, seal)
-        var found = slots.first { $0.slot.version == number }
-        let isFound = found != nil
-        // A process has ended between writing its slot and publishing its number.
-        if found == nil {
-            let later = slots.filter { $0.slot.version > number }
-            // The other slot is that of the last durable commit, which is published.
-            if later.count > 1, options.mutant != .overwrittenNotNoticed { throw .overwritten(path: path) }
-            found = later.first
-        }
-        guard let found else { throw corrupted("the newest commit's slot is damaged") }
-        try checkKnown(found.slot)
-        if isFound, options.mutant != .ghostCommit {
-            // The remains of a commit whose process ended before acknowledging it: its pages are not kept, and it must
-            // never count. If the slot cannot be read, a process ended while clearing it.
-            let other = slots.first { $0.byteOffset != found.byteOffset }
-            if other.map({ $0.slot.version > number }) ?? true {
-                try clearSlot(at: CommitSlot.otherByteOffset(found.byteOffset))
-            }
-        }
-        try reader.extend(toPages: found.slot.highWater)
-        line.monitor.withLock {
-            while line.isBusy { line.monitor.wait() }
-            line.meet(
-                found, durable: durable, failures,
-                hasFailed: options.mutant != .failureNotMet && shared?.hasFailedSinceUnsynced ?? false)
-        }
-        versions.learn(Version(found.slot, in: reader))
-        recorded = nil
-        if durable != found.slot.version {
-            do throws(EngineError) { try syncAll(evenIfLatched: true) } catch {
-                line.monitor.withLock {
-                    while line.isBusy { line.monitor.wait() }
-                    line.forget()
-                }
-                throw error
-            }
-        }
-        if !isFound, options.mutant != .unfinishedNotPublished {
-            versions.publish(Version(found.slot, in: reader), isDurable: true)
-        }
-    }
-
-    private func clearSlot(at offset: Int) throws(EngineError) {
-        do throws(SystemError) {
-            try file.write([UInt8](repeating: 0, count: CommitSlot.byteCount), at: offset)
-            try syncFile()
-        } catch { throw .system(error) }
-    }
-
-    /// Restores the lock file after another program has overwritten it. The newest commit in the file counts, because a
-    /// process writes its slot after everything else. Guard: both writer locks.
-    private func restoreShared(_ shared: LockFile) throws(EngineError) {
-        let newest = try Self.readSlots(file, seal).map(\.slot.version).max() ?? 0
-        let number = max(newest, versions.newest.number)
-        try meet(number, durable: shared.durable.flatMap { $0 <= number ? $0 : nil })
-        versions.restore(header, newest: versions.newest.number)
-    }
-
-    /// Records whether the calling thread is notifying observers that the write begins. For the session that writes;
-    /// the end of the write resets it.
-    package func setTelling(_ isTelling: Bool) { teller.store(isTelling ? CurrentThread.id : 0, ordering: .relaxed) }
-
-    /// True on the thread that is notifying observers: it would deadlock if it took the writer lock again.
-    package var isTellingHere: Bool { teller.load(ordering: .relaxed) == CurrentThread.id }
-
-    /// True on the thread that began the running write.
-    package var hasBegunWriteHere: Bool {
-        writer.withLock { note in
-            if case .thread(let id)? = note?.holder { id == CurrentThread.id } else { false }
-        }
-    }
-
-    func leaveWriter() {
-        noteWriter(nil)
-        setTelling(false)
-        line.monitor.withLock {
-            line.isWriterInside = false
-            releaseLock()
-        }
-        gate.leave()
     }
 
     /// Opens the file at `path`, creating it if it does not exist. If the file is already open in this process, returns

@@ -55,7 +55,7 @@ extension Inspector {
     @discardableResult
     public func delete(_ className: String, where predicate: String) throws -> Int {
         if database.options.isReadOnly {
-            throw InspectionError(path: database.path, description: "'\(database.path)' is open to be read only.")
+            throw InspectionError(path: database.path, description: "'\(database.path)' is open read-only.")
         }
         let session = try inspecting(database.path) { () throws(EngineError) in
             let session = try database.makeSession()

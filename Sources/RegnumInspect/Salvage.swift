@@ -229,7 +229,7 @@ package struct Salvage {
         if let primary = table.definition.primaryKey {
             let value = try? table.value(primary, at: location)
             if let value, try copy.key(forPrimaryKey: value) != nil {
-                losses.append("\(name(table, location)): its primary key is there twice")
+                losses.append("\(name(table, location)): duplicate primary key")
                 return nil
             }
         }

@@ -137,12 +137,12 @@ public final class RealmFile {
                 throw RealmFileError(
                     .notARealmFile,
                     bytes.byteCount < FileHeader.byteCount
-                        ? "its \(bytes.byteCount) bytes are fewer than the \(FileHeader.byteCount) of a header: it is no file in Realm's format, "
+                        ? "its \(bytes.byteCount) bytes are fewer than the \(FileHeader.byteCount) of a header: it is not a file in Realm's format, "
                             + "or was cut off"
                         : "it does not begin as a file in Realm's format. If it is encrypted, give its key")
             }
             guard bytes.byteCount % 8 == 0 else {
-                throw RealmFileError(.damaged, "its \(bytes.byteCount) bytes are no multiple of 8: it was cut off")
+                throw RealmFileError(.damaged, "its \(bytes.byteCount) bytes are not a multiple of 8: it was cut off")
             }
             return bytes
         }
@@ -173,7 +173,7 @@ public final class RealmFile {
             if isPlain { return bytes }
             guard source.fitsAnyPage() else {
                 throw RealmFileError(
-                    .wrongKey, "no page of it fits to the key: the key is wrong, or it is no file in Realm's format")
+                    .wrongKey, "no page of it fits to the key: the key is wrong, or it is not a file in Realm's format")
             }
             throw RealmFileError(
                 .damaged,

@@ -290,7 +290,7 @@ extension DepthTests {
 // MARK: Values of any type
 
 extension DepthTests {
-    private static let limitWords = "Lists and dictionaries lie in one another at most 100 deep."
+    private static let limitWords = "Lists and dictionaries can be nested at most 100 levels deep."
 
     private static func arrays(_ count: Int) -> Any { DepthValues.nested(count) { _, next in [next ?? 1] as [Any] } }
 

@@ -124,7 +124,7 @@ struct GroupingTests {
                 _ = try memoryRealm(Order.self, GroupModels.Customer.self).objects(Order.self)
                     .grouped(by: \.id, over: [\.status])
             },
-            MisuseCase("The groups were made without figures of 'weight'.") {
+            MisuseCase("The groups have no aggregates of 'weight'.") {
                 let realm = try memoryRealm(Order.self, GroupModels.Customer.self)
                 try realm.write { _ = realm.create(Order.self) }
                 _ = realm.objects(Order.self).grouped(by: \.id)[0].sum(of: \.weight)

@@ -209,12 +209,12 @@ struct MigrationCountsTests {
         #expect(!deletion.changes.contains { $0.text.contains("equal values") })
     }
 
-    @Test("a plan is refused as the migration is, where objects are alike that must not be")
+    @Test("a plan is refused as the migration is, where objects have duplicate keys")
     func refused() throws {
         try Counted.write(folder.file())
         let plan = try Realm.migrationPlan(for: Counted.configuration(folder.file()))
         #expect(plan.isRefused && !plan.callsBlock)
-        #expect(plan.description.hasPrefix("schema version 0 to 1: refused: objects are alike that must not be\n"))
+        #expect(plan.description.hasPrefix("schema version 0 to 1: refused: objects have duplicate keys\n"))
         let error = #expect(throws: Realm.Error.self) {
             try Realm(configuration: Counted.configuration(folder.file()))
         }

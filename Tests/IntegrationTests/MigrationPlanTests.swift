@@ -118,7 +118,7 @@ struct MigrationPlanTests {
         let overlap = catchMisuse {
             _ = MigrationStep.block([MigrationStep(to: 2) { _ in }, MigrationStep(from: 1, to: 3) { _ in }])
         }
-        #expect(overlap?.contains("Both want to run.") == true)
+        #expect(overlap?.contains("The two steps overlap.") == true)
         let none = catchMisuse { _ = MigrationStep(from: 3, to: 3) { _ in } }
         #expect(none?.contains("leads to a higher version: from 3 to 3 is none.") == true)
     }

@@ -160,7 +160,7 @@ struct WithinBeginTests {
         try stage.on { realm in
             realm.beginWrite()
             let lines = diary.take()
-            #expect(lines.count == 2 && lines[0].contains("it would wait for itself") && lines[1] == "5")
+            #expect(lines.count == 2 && lines[0].contains("it would deadlock") && lines[1] == "5")
             diary.tokens = []
             // Who is called within no beginning write is free.
             let other = try Realm(configuration: configuration)
@@ -192,7 +192,7 @@ struct WithinBeginTests {
         try stage.on { realm in
             realm.beginWrite()
             let lines = diary.take()
-            #expect(lines.count == 2 && lines[0].contains("it would wait for itself") && lines[1] == "0", "\(lines)")
+            #expect(lines.count == 2 && lines[0].contains("it would deadlock") && lines[1] == "0", "\(lines)")
             diary.tokens = []
         }
     }
@@ -208,7 +208,7 @@ struct WithinBeginTests {
             let other = try Realm(configuration: configuration)
             realm.beginWrite()
             let words = catchMisuse { other.beginWrite() }
-            #expect(words?.contains(": it would wait for itself") == true)
+            #expect(words?.contains(": it would deadlock") == true)
             realm.cancelWrite()
             try other.write { other.objects(SeenRow.self)[0].rank = 7 }
             #expect(other.objects(SeenRow.self)[0].rank == 7)
@@ -221,7 +221,7 @@ struct WithinBeginTests {
         var wide = narrow
         wide.objectTypes = [SeenRow.self, CareRow.self]
         let words = try await TwoRealmKeeper().beginTwice(narrow, wide)
-        #expect(words?.contains(": it would wait for itself") == true, "\(words ?? "nil")")
+        #expect(words?.contains(": it would deadlock") == true, "\(words ?? "nil")")
         #expect(words?.contains("the actor TwoRealmKeeper") == true)
     }
 

@@ -458,12 +458,21 @@ extension DurabilityTests {
         let session = try makeFile(files)
         let database = session.database
         try insert(session, 0, .relaxed)
-        let line = database.line
-        line.monitor.withLock { (line.mustRewrite, line.isLockHeld, line.isKnown) = (true, true, false) }
+        let queue = database.queue
+        queue.monitor.withLock {
+            queue.requireRewrite()
+            queue.processLock.writerEntered()
+            queue.processLock.acquired(isShared: true)
+            queue.processLock.writerLeft()
+            queue.markStale()
+        }
         let writes = files.operationCount(of: "write")
         try database.syncAll()
         #expect(files.operationCount(of: "write") == writes)
-        line.monitor.withLock { (line.isLockHeld, line.isKnown) = (false, true) }
+        queue.monitor.withLock {
+            queue.processLock.released()
+            queue.confirm()
+        }
         try database.makeDurable()
         #expect(files.operationCount(of: "write") > writes)
     }

@@ -139,12 +139,12 @@ import Testing
         var seen: [Bool] = []
         files.before = { call, _ in
             guard case .write(let offset, _) = call, slots.contains(offset) else { return }
-            seen.append(database.line.monitor.withLock { database.line.isBusy })
+            seen.append(database.queue.monitor.withLock { database.queue.isBusy })
         }
         for id in 1..<4 { try insert(session, id, .relaxed) }
         files.before = { _, _ in }
         #expect(seen == [true, true, true])
-        #expect(database.line.monitor.withLock { !database.line.isBusy })
+        #expect(database.queue.monitor.withLock { !database.queue.isBusy })
     }
 
     @Test("closing the last instance makes relaxed commits durable")
@@ -169,8 +169,8 @@ import Testing
         try session.commitWrite(.relaxed)
         try insert(session, 0, .relaxed)
         let end = MonotonicClock.now() + 20_000_000_000
-        let line = session.database.line
-        while !line.monitor.withLock({ line.isIdle }), MonotonicClock.now() < end {
+        let queue = session.database.queue
+        while !queue.monitor.withLock({ queue.isIdle }), MonotonicClock.now() < end {
             CurrentThread.sleep(nanoseconds: 1_000_000)
         }
         #expect(try count(nothing(files)) == 1)

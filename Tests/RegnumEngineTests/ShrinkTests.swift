@@ -331,7 +331,7 @@ extension ShrinkLimits {
             try table.set(.data([UInt8](repeating: 3, count: 2 << 20)), 2, of: try table.key(atPosition: 0))
         }
         for turn in 0..<60 { try count(session, Int64(turn + 1)) }
-        #expect(database.shrinking.rest != nil || Int(session.highWater) < 3 << 9)
+        #expect(database.spaceManager.shrinking.rest != nil || Int(session.highWater) < 3 << 9)
         let settled = try BlockWalk.pages(session)
         try count(session, 90)
         #expect(try BlockWalk.pages(session).subtracting(settled).count < 8)

@@ -89,11 +89,11 @@ extension SpillLimits {
         try session.beginWrite()
         try insert(session, 3000)
         #expect(session.space.sealer.heldByteCount < 600_000)
-        #expect(try #require(session.database.spilled).runs.count > 0)
+        #expect(try #require(session.database.spaceManager.spilled).runs.count > 0)
         #expect(try files.status(Self.path)?.byteCount ?? 0 > Int(before) << 12)
         #expect(try table(session).value(1, of: ObjectKey(5)) == .string("text 5"))
         try session.commitWrite()
-        #expect(session.database.spilled == nil)
+        #expect(session.database.spaceManager.spilled == nil)
         try check(session, count: 3000)
         let again = try Database.openAsOtherProcess(path: Self.path, fileSystem: files).makeSession()
         try check(again, count: 3000)
@@ -143,7 +143,7 @@ extension SpillLimits {
             // Blocks of the running transaction are looked at again before it is given up.
             #expect(try table(session).keys(inIndexOf: 1, equalTo: .string("text 7")).count > 3)
             session.rollbackWrite()
-            #expect(session.database.spilled == nil)
+            #expect(session.database.spaceManager.spilled == nil)
             try check(session, count: 200)
             try session.beginWrite()
             try table(session).set(.string("text \(turn + 9)"), 1, of: ObjectKey(UInt64(turn + 9)))
@@ -195,7 +195,7 @@ extension SpillLimits {
         try session.beginWrite()
         try insert(session, 300, dataByteCount: 200_000)
         #expect(session.space.sealer.heldByteCount + (try table(session)).changedByteCount < 30 << 20)
-        #expect(try #require(session.database.spilled).runs.reduce(0) { $0 + $1.pageCount } > 8000)
+        #expect(try #require(session.database.spaceManager.spilled).runs.reduce(0) { $0 + $1.pageCount } > 8000)
         try session.commitWrite()
         try check(session, count: 300, dataByteCount: 200_000)
     }
@@ -232,7 +232,7 @@ extension SpillLimits {
             }
         }
         #expect(session.space.sealer.heldByteCount + table.changedByteCount < 30 << 20)
-        #expect(session.database.spilled != nil)
+        #expect(session.database.spaceManager.spilled != nil)
         try session.commitWrite()
         if isList {
             #expect(try table.listCount(0, of: key) == 300)
@@ -383,11 +383,11 @@ extension SpillLimits {
         try notes.listInsert((0..<10).map { .string("word\($0) \(filler)") }, 1, of: key, at: 0)
         // Writes it back, into a block that has no page.
         #expect(try notes.keys(with: .word(Array("word7".utf8)), inTextIndexOf: 1) == [key])
-        let isAheadBefore = session.database.spilled != nil
+        let isAheadBefore = session.database.spaceManager.spilled != nil
         #expect(!isAheadBefore)
         try notes.listInsert([.string("fresh")], 1, of: key, at: 10)
         try fill(notes, 3000)
-        let isAhead = session.database.spilled != nil
+        let isAhead = session.database.spaceManager.spilled != nil
         #expect(isAhead)
         for word in ["word7", "fresh"] {
             #expect(try notes.keys(with: .word(Array(word.utf8)), inTextIndexOf: 1) == [key])

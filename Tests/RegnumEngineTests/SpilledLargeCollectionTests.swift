@@ -130,7 +130,7 @@ import Testing
             try run(change, table, key, &model, &random)
             try #require(table.changedByteCount + session.space.sealer.heldByteCount < Self.heldLimit)
         }
-        #expect(session.database.spilled != nil)
+        #expect(session.database.spaceManager.spilled != nil)
         try session.commitWrite()
         try expect(model, session, key)
         try expect(model, try Database.openAsOtherProcess(path: Self.path, fileSystem: files).makeSession(), key)
@@ -165,7 +165,7 @@ import Testing
             let key = UInt64(random.below(30_000)) + 1
             if left.remove(key) != nil { try table.delete(ObjectKey(key)) }
         }
-        #expect(session.database.spilled != nil)
+        #expect(session.database.spaceManager.spilled != nil)
         try session.commitWrite()
         #expect(try table.allKeys() == left.sorted())
         let report = IntegrityCheck.run(session.database)

@@ -190,10 +190,10 @@ import Testing
             try writer.removeAllTables()
             try writer.addTables([Self.rows])
             for number in 1...6000 { try insert(writer, number) }
-            #expect(database.spilled != nil)
+            #expect(database.spaceManager.spilled != nil)
         }
         session = nil
-        #expect(database.spilled == nil)
+        #expect(database.spaceManager.spilled == nil)
         // It would wait for ever for a turn that was not given back.
         try #require(try database.tryEnterWriter())
         database.leaveWriter()

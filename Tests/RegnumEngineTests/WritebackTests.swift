@@ -150,13 +150,13 @@ import Testing
         try insert(0)
         let done = DispatchSemaphore(value: 0)
         Thread.detachNewThread { [database] in
-            database.gate.enter()
-            database.gate.leave()
+            _ = database.writerLock.takeOffer() || database.writerLock.enter(until: Gate.never) { wait in wait() }
+            database.writerLock.leave()
             done.signal()
         }
         let limit = Date() + 30
-        while !database.gate.isAwaited, Date() < limit { sched_yield() }
-        #expect(database.gate.isAwaited)
+        while !database.writerLock.isAwaited, Date() < limit { sched_yield() }
+        #expect(database.writerLock.isAwaited)
         try session.commitWrite(.full)
         done.wait()
         #expect(!hasBegun())

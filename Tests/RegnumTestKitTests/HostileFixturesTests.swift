@@ -31,7 +31,7 @@ struct HostileFixturesTests {
     }
 
     static let wrong: [(text: String, words: String)] = [
-        (#"{"HostileRow": [{"any": \#(nested("[", "]", 101))}]}"#, "HostileRow[0].any: arrays and objects lie in one"),
+        (#"{"HostileRow": [{"any": \#(nested("[", "]", 101))}]}"#, "HostileRow[0].any: arrays and objects are nested"),
         (#"{"HostileRow": [{"any": \#(nested(#"{"a":"#, "}", 400))}]}"#, "HostileRow[0].any: arrays and objects"),
         (#"{"HostileRow": [{"anys": [\#(nested("[", "]", 101))]}]}"#, "HostileRow[0].anys[0]: arrays and objects"),
         (#"{"HostileRow": [\#(nested(#"{"id":1,"next":"#, "}", 300, "null"))]}"#, "HostileRow[0].next.next."),

@@ -79,7 +79,7 @@ open class ObjectBase {
     public final var isInvalidated: Bool {
         guard let context = rowContext, context.pointee.kind != .traced else { return false }
         if context.pointee.kind == .retired { return true }
-        return core.isRightfulCaller && !resolve()
+        return core.isAccessAllowed && !resolve()
     }
 
     /// The schema of the object's class.

@@ -39,7 +39,7 @@ extension ClassBinding {
             guard let step else {
                 misuse(
                     "Invalid property name: property '\(names[i + 1])' not found in '\(at.schema.name).\(name)', "
-                        + "which is no link to objects.")
+                        + "which is not a link to objects.")
             }
             steps.append(step.step)
             at = step.target

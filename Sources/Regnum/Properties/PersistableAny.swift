@@ -170,7 +170,7 @@ extension AnyRealmValue: _Persistable, RealmCollectionValue, RealmPropertyType {
     @inline(never)
     fileprivate static func refuseDepth() -> Never {
         misuse(
-            "Lists and dictionaries lie in one another at most \(MixedCodec.depthLimit) deep. Is a collection "
+            "Lists and dictionaries can be nested at most \(MixedCodec.depthLimit) levels deep. Is a collection "
                 + "an element of itself?")
     }
 

@@ -49,7 +49,7 @@ enum CodingDepth {
             value,
             EncodingError.Context(
                 codingPath: path,
-                debugDescription: "Values lie in one another more than \(limit) deep: a long chain of objects, or one "
+                debugDescription: "Values are nested more than \(limit) levels deep: a long chain of objects, or one "
                     + "that links to itself."))
     }
 
@@ -59,7 +59,7 @@ enum CodingDepth {
         if path.count <= limit { return }
         throw DecodingError.dataCorrupted(
             DecodingError.Context(
-                codingPath: path, debugDescription: "Values lie in one another more than \(limit) deep."))
+                codingPath: path, debugDescription: "Values are nested more than \(limit) levels deep."))
     }
 }
 

@@ -8,7 +8,7 @@ internal import RegnumQuery
 ///
 /// ```swift
 /// print(people.where { $0.email == address }.explain())
-/// // Person where email == "a@b.c": only index on email, 1 rows looked at (1 estimated), 1 found, 12 us
+/// // Person where email == "a@b.c": only index on email, 1 rows examined (1 estimated), 1 found, 12 us
 /// ```
 public struct QueryExplanation: Sendable, CustomStringConvertible {
     /// The class of the objects.
@@ -37,11 +37,11 @@ public struct QueryExplanation: Sendable, CustomStringConvertible {
         let way =
             indexes.isEmpty
             ? "scan" : (isAnsweredByIndex ? "only index on " : "index on ") + indexes.joined(separator: ", ")
-        let skipped = skippedRows == 0 ? "" : ", \(skippedRows) skipped by zones"
+        let skipped = skippedRows == 0 ? "" : ", \(skippedRows) skipped by zone maps"
         let milliseconds = Double(duration.components.attoseconds) / 1e15 + Double(duration.components.seconds) * 1e3
         let time = Int((milliseconds * 1000).rounded())
-        return "\(className)\(conditions.isEmpty ? "" : " where \(conditions)"): \(way), \(examinedRows) rows looked "
-            + "at (\(estimatedRows) estimated\(skipped)), \(foundRows) found, \(time) us"
+        return "\(className)\(conditions.isEmpty ? "" : " where \(conditions)"): \(way), \(examinedRows) rows "
+            + "examined (\(estimatedRows) estimated\(skipped)), \(foundRows) found, \(time) us"
     }
 }
 
@@ -130,7 +130,7 @@ public struct IndexAdvice: Sendable, CustomStringConvertible {
     /// of fewer than 1,000 objects are left out.
     public static func after(queriesOf realm: Realm) -> [IndexAdvice] {
         realm.core.check()
-        guard let settings = realm.core.configurationBox as? RealmSettings else { return [] }
+        guard let settings = realm.core.openedWith else { return [] }
         var advice: [IndexAdvice] = []
         for (table, columns) in settings.scans {
             guard let binding = realm.core.binding(forTable: table) else { continue }

@@ -67,7 +67,7 @@ private struct QueryLowering {
             let path = node.path ?? QueryPath(names: [])
             return isTrue(scope?.path(path) ?? path, true)
         case .constant(let constant):
-            guard let value = constant.value as? Bool else { misuse("A constant alone is no condition.") }
+            guard let value = constant.value as? Bool else { misuse("A constant alone is not a condition.") }
             return .constant(value)
         case .comparison(let name, let left, let right, let options):
             return comparison(name, left, right, options, scope)

@@ -107,7 +107,7 @@ public struct ResultsGroup<Key: _Persistable & Hashable, Element: ObjectBase>: I
     private func figure(_ kind: AggregateKind, _ keyPath: PartialKeyPath<Element>) -> Value {
         let name = _name(for: keyPath)
         guard let total = totals[name] else {
-            misuse("The groups were made without figures of '\(name)'. Name it in grouped(by:over:).")
+            misuse("The groups have no aggregates of '\(name)'. Name it in grouped(by:over:).")
         }
         return total.result(kind)
     }

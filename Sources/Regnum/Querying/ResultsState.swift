@@ -165,7 +165,7 @@ package final class ResultsState {
     func check() {
         realm.check()
         if isInvalidated {
-            misuse("Collection is no longer valid. The Realm was invalidated after it was fetched: fetch it anew.")
+            misuse("Collection is no longer valid. The Realm was invalidated after it was fetched: fetch it again.")
         }
         if isTracked { trackRead() }
     }

@@ -178,7 +178,7 @@ extension _RawValue {
     private static func plain(_ value: AnyRealmValue, depth: Int) -> Value {
         if let scalar = value.scalar { return scalar }
         if depth >= MixedCodec.depthLimit {
-            misuse("Lists and dictionaries lie in one another at most \(MixedCodec.depthLimit) deep.")
+            misuse("Lists and dictionaries can be nested at most \(MixedCodec.depthLimit) levels deep.")
         }
         switch value {
         case .list(let list): return .list(list.map { plain($0, depth: depth + 1) })

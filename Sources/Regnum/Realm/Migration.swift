@@ -52,7 +52,7 @@ public final class Migration {
             configuration: settings.configuration, place: settings.place, database: settings.database,
             schema: settings.schema, queue: settings.queue)
         ours.work = work
-        new.configurationBox = ours
+        new.openedWith = ours
         newSchema = Schema(settings.schema.classes)
         (old, oldSchema) = Self.core(before, settings)
     }
@@ -61,7 +61,7 @@ public final class Migration {
         let core = RealmCore(session: before, isReadOnly: true, isFrozen: true)
         // Frozen Realms check at each use whether they are still open; this one is retired when the migration ends.
         before.state.pointee.owner = currentThreadWord()
-        core.configurationBox = RealmSettings(
+        core.openedWith = RealmSettings(
             configuration: settings.configuration, place: settings.place, database: settings.database,
             schema: SchemaSet.of([]), queue: nil)
         return (core, Schema(before.tables.map { ClassSchema.dynamic($0.definition, known: nil, in: before) }))

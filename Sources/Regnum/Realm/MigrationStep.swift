@@ -90,7 +90,7 @@ public struct MigrationStep: Sendable {
                     "Migration steps must join: the step from version \(start) to \(next.version) comes after the one "
                         + "to version \(step.version). "
                         + (start > step.version
-                            ? "Files of version \(step.version) would find no step." : "Both want to run."))
+                            ? "Files of version \(step.version) would find no step." : "The two steps overlap."))
             }
         }
         if let first = steps.first, first.version == 0 {

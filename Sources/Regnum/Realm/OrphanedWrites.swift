@@ -193,7 +193,7 @@ extension RealmCore {
 
     /// Called with the last reference: keeps an open write.
     func keepOpenWrite() {
-        guard isWriting, !session.database.isForked, let settings = configurationBox as? RealmSettings,
+        guard isWriting, !session.database.isForked, let settings = openedWith,
             let key = settings.key, let owner = settings.owner, !owner.hasEnded
         else { return }
         OrphanedWrites.keep(

@@ -101,7 +101,7 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
         if isRefused {
             if isReadOnly { return "refused: read-only files are not migrated" }
             let isOlder = fileVersion.map { $0 < version } ?? false
-            return "refused: " + (isOlder ? "objects are alike that must not be" : "raise schemaVersion")
+            return "refused: " + (isOlder ? "objects have duplicate keys" : "raise schemaVersion")
         }
         return changes.isEmpty ? "nothing changes" : "can be opened"
     }

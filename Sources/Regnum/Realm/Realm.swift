@@ -320,7 +320,7 @@ extension RealmCore {
     /// The settings that the opener stores with the core.
     var settings: RealmSettings {
         // `RealmOpening` sets this before it hands out the core.
-        unsafeDowncast(configurationBox.unsafelyUnwrapped, to: RealmSettings.self)
+        openedWith.unsafelyUnwrapped
     }
 
     /// Advances to the newest version. Returns false, and keeps the version shown, if there is no newer one or it
@@ -412,11 +412,11 @@ extension RealmCore {
 
     private static let waitsForReleased =
         "Cannot begin a write while another Realm of the same file, which nobody holds any more, has one open here: "
-        + "it would wait for itself. Open that Realm again with the same configuration, and end its write first."
+        + "it would deadlock. Open that Realm again with the same configuration, and end its write first."
 
     private static let waitsForItself =
         "Cannot begin a write in an observer's block that is called because another Realm of the same file begins one "
-        + "on this thread: it would wait for itself. Change objects in that write (`isInWriteTransaction` is true on "
+        + "on this thread: it would deadlock. Change objects in that write (`isInWriteTransaction` is true on "
         + "its Realm), or write later."
 
     /// Throws if `begin` would be a programmer error for that reason.

@@ -54,7 +54,7 @@ enum RealmOpening {
         }
         let core = RealmCore(session: session, isReadOnly: configuration.readOnly)
         core.session.durability = configuration.durability.level
-        core.configurationBox = settings
+        core.openedWith = settings
         if case .actor = confinement { settings.mailbox = actor.map { ActorMailbox($0) } }
         settings.home = confinement.description(queue, actor)
         if let origin { settings.home += " at \(origin.fileID):\(origin.line)" }

@@ -89,7 +89,7 @@ package enum IntegrityCheck {
             let catalog = try Catalog.read(session.current.catalog, try session.space.bytes(session.current.catalog))
             try mark(catalog.schema, parentBirth: session.current.catalog.birth, "schema")
             for (table, record) in zip(session.tables, catalog.tables) { check(table, record, session) }
-            if !database.isVolatile || database.recorded != nil {
+            if !database.isVolatile || database.spaceManager.recorded != nil {
                 for page in Int(FormatLimits.reservedPages)..<pages.count where pages[page] == PageUse.none.rawValue {
                     find(1, "page \(page) is neither reachable nor free nor pending")
                 }
@@ -116,10 +116,10 @@ package enum IntegrityCheck {
         private mutating func markSpace() throws(EngineError) {
             var space =
                 try database.isVolatile
-                ? database.loadRecordedSpace()
+                ? database.spaceManager.load()
                 : RecordedSpace.load(
                     database.versions.newest.freeLog, highWater: database.versions.newest.highWater, database.reader)
-            try database.reclaim(&space.free)
+            try database.spaceManager.reclaim(&space.free)
             for extent in space.free.freeExtents { mark(extent, .free, "free pages") }
             for entry in space.free.pending { mark(entry.extent, .pending, "pending pages") }
             for ref in space.chain { mark(Extent(page: ref.page, pageCount: ref.pageCount), .reachable, "free log") }

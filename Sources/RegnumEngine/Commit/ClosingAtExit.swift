@@ -27,10 +27,8 @@ extension Database {
     /// Makes all commits durable and writes the clean-shutdown record. `thread` ends the process: a transaction that it
     /// has begun goes no further. Other threads may go on writing in the meantime.
     fileprivate func closeAtExit(of thread: UInt, until deadline: UInt64) {
-        if isForked || options.isReadOnly || isVolatile || !line.monitor.withLock({ line.hasCommitted }) { return }
-        let isWithinWrite = writer.withLock { note in
-            if case .thread(thread)? = note?.holder { true } else { false }
-        }
+        if isForked || options.isReadOnly || isVolatile || !queue.monitor.withLock({ queue.hasCommitted }) { return }
+        let isWithinWrite = writerLock.isHeld(by: thread)
         if !isWithinWrite {
             while (try? tryEnterWriter()) != true {
                 if MonotonicClock.now() > deadline { return }

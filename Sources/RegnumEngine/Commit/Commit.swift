@@ -16,76 +16,6 @@
 import RegnumSystem
 
 extension Database {
-    /// Returns the free space of the newest version. Guard: writer lock.
-    func loadRecordedSpace() throws(EngineError) -> RecordedSpace {
-        var space = try readRecordedSpace()
-        space.free.barred = barred
-        return space
-    }
-
-    private func readRecordedSpace() throws(EngineError) -> RecordedSpace {
-        let (generation, abandoned) = line.monitor.withLock { (line.generation, line.abandoned) }
-        if let recorded, recordedGeneration == generation { return recorded }
-        // Queued commits count: the next commit is built on them.
-        let newest = line.monitor.withLock { line.commits.last?.version } ?? versions.newest
-        let reserved = abandoned.flatMap { old in
-            old.runs.map { PendingExtent(extent: $0, birth: old.first, death: old.last + 1) }
-        }
-        let loaded = try RecordedSpace.load(
-            newest.freeLog, highWater: newest.highWater, reader, reserving: reserved)
-        // Every block of a small file was checked when it was opened.
-        try loaded.checkRoots(newest, try loaded.vacant(), reader)
-        recorded = loaded
-        recordedGeneration = generation
-        return loaded
-    }
-
-    /// Frees the pages that no reader needs any more. Called when a write begins. Guard: writer lock.
-    func reclaim() throws(EngineError) {
-        // Read before anything is changed: if it fails, the recorded space stays valid.
-        let others = try shared?.pinsOfOthers() ?? []
-        try keepClear(of: others.map(\.failed))
-        var space = try loadRecordedSpace()
-        guard !space.free.pending.isEmpty else { return }
-        recorded = nil
-        try reclaim(&space.free, others)
-        recorded = space
-    }
-
-    /// Quarantines the pages of failed commits that sessions of other processes show. Guard: writer lock.
-    private func keepClear(of failed: [LockFile.Failed]) throws(EngineError) {
-        barred = failed.map(\.end).max() ?? 0
-        if barred > 0 {
-            // A failed commit has written only within the file, whatever the lock file says.
-            do { barred = min(barred, UInt64(try file.byteCount() >> 12)) } catch { throw .system(error) }
-        }
-        guard let last = failed.map(\.last).max(), last > 0, last < CommitSlot.versionLimit - 1 else { return }
-        line.monitor.withLock { line.leastNumber = max(line.leastNumber, last + 1) }
-    }
-
-    /// Moves pages from pending to free that no reader of this or another process needs. Guard: writer lock.
-    func reclaim(_ free: inout FreeSpace) throws(EngineError) {
-        try reclaim(&free, try shared?.pinsOfOthers() ?? [])
-    }
-
-    private func reclaim(_ free: inout FreeSpace, _ found: [LockFile.OtherPins]) throws(EngineError) {
-        var others = found
-        if options.mutant == .othersPinsIgnored { others = [] }
-        let pins = others.isEmpty ? versions.pinned : (versions.pinned + others.flatMap(\.pins)).sorted()
-        var (durable, covered) = line.monitor.withLock { (line.durable, line.covered) }
-        if options.mutant == .relaxedSpaceReused { durable = .max }
-        if options.mutant == .coveredSpaceReused { covered = .max }
-        try free.reclaim(
-            pins: pins, floor: others.compactMap(\.floor).min(), durable: durable, covered: covered)
-    }
-
-    /// True for a block in the second half of a file that is more than half free: when it is written again it moves to
-    /// lower pages, and the end of the file can be cut. Guard: writer lock.
-    func keepsFileLong(_ ref: BlockRef) -> Bool {
-        guard let space = recorded?.free, !ref.isPending else { return false }
-        return space.isMostlyFree && ref.page > space.highWater / 2
-    }
-
     /// What a session passes to `commit`.
     struct Sealed {
         var blocks: BlockSpace
@@ -110,11 +40,10 @@ extension Database {
     ) throws(EngineError) -> Made {
         let (blocks, before) = (sealed.blocks, sealed.before)
         let number = try number(before, sealed.base)
-        let spill = spilled
-        let failures = spill?.failures ?? line.monitor.withLock { self.failures }
+        let spill = spaceManager.spilled
+        let failures = spill?.failures ?? queue.monitor.withLock { self.failures }
         precondition(spill.map { $0.number == number } ?? true, "another commit during a write")
-        var space = try takeRecordedSpace(spill)
-        let generation = recordedGeneration
+        var space = try spaceManager.take()
         let isSnapshot = space.wantsSnapshot(freed: blocks.freed.count)
         var freed = freedExtents(blocks, isSnapshot ? space.chain : [], death: number)
         if options.mutant == .freedPagesReusedAtOnce {
@@ -128,7 +57,7 @@ extension Database {
             byteCount: Self.logByteCount(
                 space, freed.count + unused.count + space.free.extents(in: spilledRuns).count, spilledRuns.count,
                 isSnapshot, sealer), sealer)
-        let placement = try space.free.place(sealer.pageCounts, first: shrinking.moved)
+        let placement = try space.free.place(sealer.pageCounts, first: spaceManager.shrinking.moved)
         // Spilled pages that are free now were given back in the meantime.
         let returned = space.free.extents(in: spilledRuns)
         let skipped = unused + space.free.takeSkipped()
@@ -161,15 +90,15 @@ extension Database {
             for run in runs { reader.forget(run) }
             throw error
         }
-        spilled = nil
+        spaceManager.spilled = nil
         space.chain = isSnapshot ? [slot.freeLog] : [slot.freeLog] + space.chain
         space.deltaByteCount =
             isSnapshot
             ? 0 : space.deltaByteCount + FreeLog.byteCount(freed: record.freed.count, taken: record.taken.count)
-        (recorded, recordedGeneration) = (space, generation)
+        spaceManager.put(space)
         let version = Version(slot, in: reader)
         if isVolatile {
-            line.monitor.withLock { line.setVolatile(number) }
+            queue.monitor.withLock { queue.setVolatile(number) }
             versions.publishPinned(version)
         }
         return Made(
@@ -201,22 +130,21 @@ extension Database {
             manifest = Self.without(logPage, runs).map { hashed($0) }
         }
         let ticket = CommitTicket(onDone)
-        let relaxed = try line.monitor.withLock { () throws(EngineError) -> [CommitSlot.Run]? in
+        let relaxed = try queue.monitor.withLock { () throws(EngineError) -> [CommitSlot.Run]? in
             // Only one thread at a time writes slots.
-            while wanted == .relaxed, line.isBusy { line.monitor.wait() }
-            try line.check(base)
+            while wanted == .relaxed, queue.isBusy { queue.monitor.wait() }
+            try queue.check(base)
             noticeFailures()
-            if wanted == .relaxed, line.commits.isEmpty, !line.mustRewrite, let own = manifest,
-                line.unsyncedByteCount + byteCount <= Self.manifestByteLimit
+            if wanted == .relaxed, queue.commits.isEmpty, !queue.mustRewrite, let own = manifest,
+                (queue.unsynced?.byteCount ?? 0) + byteCount <= Self.manifestByteLimit
             {
-                let all = options.mutant == .ownPagesInManifest ? own : joined(line.unsynced, own)
+                let all = options.mutant == .ownPagesInManifest ? own : joined(queue.unsynced?.runs ?? [], own)
                 if all.count <= CommitSlot.manifestLimit {
-                    line.isBusy = true
+                    queue.take()
                     return all
                 }
             }
-            line.hasCommitted = true
-            line.commits.append(
+            queue.enqueue(
                 CommitQueue.Commit(
                     version: Version(slot, in: reader), slot: slot, runs: runs, manifest: manifest,
                     byteCount: byteCount,
@@ -234,7 +162,7 @@ extension Database {
     ) throws(EngineError) {
         var slot = slot
         slot.manifest = manifest
-        var work = line.monitor.withLock { line.work() }
+        var work = queue.monitor.withLock { queue.work() }
         slot.previousDurable = work.durable
         if options.mutant == .relaxedOverDurable, slot.version & 1 == 0 {
             work.offset = CommitSlot.otherByteOffset(work.offset)
@@ -244,24 +172,14 @@ extension Database {
             try file.write(bytes, at: work.offset)
         } catch {
             abandonSlot(work)
-            line.monitor.withLock {
-                line.endBusy()
-            }
+            queue.monitor.withLock { queue.endBusy() }
             throw .system(error)
         }
         if work.slot == nil { shared?.noteUnsynced(failures.all) }
         versions.publishPinned(Version(slot, in: reader))
-        line.monitor.withLock {
-            if line.unsyncedSlot == nil {
-                line.unsyncedSince = MonotonicClock.now()
-                line.unsyncedFailures = failures
-            }
-            line.unsynced = manifest
-            line.unsyncedByteCount += byteCount
-            line.unsyncedSlot = bytes
-            line.newest = slot.version
-            line.hasCommitted = true
-            line.endBusy()
+        queue.monitor.withLock {
+            queue.publish(slot.version, slot: bytes, runs: manifest, byteCount: byteCount, failures: failures)
+            queue.endBusy()
         }
         syncSoon()
     }
@@ -312,7 +230,7 @@ extension Database {
     private func addLog(byteCount: Int, _ sealer: Sealer) throws(EngineError) -> SealedBlock {
         guard byteCount <= Sealer.blockPageLimit << 12 else {
             throw .limit(
-                "The file has more free pieces, or the transaction frees more, than a commit can tell of (8 million): "
+                "The file has more free pieces, or the transaction frees more, than one commit can record (8 million): "
                     + "commit less at once, or write a copy of the file and go on with that.")
         }
         return sealer.addBlock(.freeLog, byteCount: byteCount)
@@ -363,7 +281,7 @@ extension Database {
         defer { leaveWriter() }
         guard let count = try? file.byteCount(), Self.isLong(count, pages: version.highWater),
             // Sessions may still show a failed commit.
-            line.monitor.withLock({ line.isIdle && line.abandoned.isEmpty && line.latch == nil }),
+            queue.monitor.withLock({ queue.isIdle && queue.abandoned.isEmpty && queue.failure == nil }),
             versions.newest == version
         else { return }
         let cut = {
@@ -405,7 +323,7 @@ extension Database {
     /// anyway, without being hashed first.
     private func beginWritebackAlone(_ runs: [Extent]) throws(EngineError) {
         guard runs.count <= 4, Self.byteCount(runs) <= FormatLimits.manifestByteCount,
-            !gate.isAwaited, line.monitor.withLock({ line.commits.isEmpty && line.unsyncedSlot == nil })
+            !writerLock.isAwaited, queue.monitor.withLock({ queue.commits.isEmpty && queue.unsynced == nil })
         else { return }
         try beginWriteback(of: runs)
     }

@@ -14,8 +14,16 @@
 // last durable commit, and its manifest names all pages written since the durable one. After a power loss the newest
 // whole slot counts. While any commit is queued, relaxed commits are queued too.
 //
-// The thread that syncs sets `isBusy`; while it is set, no other thread writes a slot. Syncing needs neither the writer
-// lock nor, for relaxed commits, the cross-process writer lock.
+// The state has four parts, each with its own transitions; every transition ends with `assertState()`.
+//
+//     slots       free ──take──▶ busy ──endBusy──▶ free              One thread at a time writes slots and syncs. That needs
+//                                                                     neither the writer lock nor, for relaxed commits, the
+//                                                                     cross-process writer lock.
+//     published   synced ──publish, catchUp──▶ unsynced ──succeed──▶ synced
+//                                                 └──requireRewrite, fail──▶ mustRewrite ──succeed──▶ synced
+//     knowledge   stale ──catchUp, confirm──▶ current ──release──▶ stale
+//                   └──forget──▶ mustCatchUp ──catchUp──▶ current
+//     health      working ──giveUp──▶ failed, until the file is reopened
 
 import RegnumSystem
 
@@ -87,60 +95,79 @@ final class CommitQueue: @unchecked Sendable {
         var runs: [Extent]
     }
 
+    /// The published commits since the last durable one.
+    enum Published {
+        case synced
+        /// They wait for a sync.
+        case unsynced(Unsynced)
+        /// The system may have dropped their pages: these must be rewritten under the cross-process writer lock.
+        case mustRewrite(Unsynced)
+    }
+
+    struct Unsynced {
+        /// Their pages, as the manifest of the slot names them.
+        var runs: [CommitSlot.Run]
+        var byteCount: Int
+        /// The slot that names them, which is not the slot of `durable`.
+        var slot: [UInt8]
+        /// The failure counts before the first of them was written.
+        var failures: Failures
+    }
+
+    /// What this process knows of the newest commit in the file.
+    enum Knowledge {
+        /// The slots have not been read, or another process may have written since.
+        case stale
+        case current
+        /// The newest commit could not be made durable: catch up with it again before anything else.
+        case mustCatchUp
+    }
+
+    enum Health {
+        case working
+        /// Nothing can be written until the file is reopened; why.
+        case failed(String)
+    }
+
     let monitor = Monitor()
+    var processLock = ProcessLockState()
 
-    // The cross-process writer lock: kept while commits are queued, because only this process knows them.
-    var isWriterInside = false
-    var isLockHeld = false
-    var lockedAt: UInt64 = 0
-    /// True while it is kept for a session that shows a failed commit.
-    var isHeldForFailed = false
+    private(set) var isBusy = false
+    private(set) var published = Published.synced
+    private(set) var knowledge = Knowledge.stale
+    private(set) var health = Health.working
 
-    /// False until the file's slots have been read, and again once another process may have written.
-    var isKnown = false
-    /// True if the newest commit of the file could not be made durable: catch up with it again before anything else.
-    private(set) var mustMeet = false
-    /// A version whose sync has failed.
-    private var suspect: UInt64?
-    /// The number of failed syncs of this process.
-    private(set) var failures: UInt64 = 0
+    /// Queued commits, oldest first.
+    private(set) var commits: [Commit] = []
+    private(set) var abandoned: [Abandoned] = []
+    /// Incremented when commits are abandoned: the writer's view of the free space is then stale.
+    private(set) var generation: UInt64 = 0
+    /// The least number of the next commit; two commits that a session may have seen never share a number.
+    private(set) var leastNumber: UInt64 = 0
+
+    /// The newest published commit.
+    private(set) var newest: UInt64
     /// The newest commit on stable storage, and the byte offset of its slot.
-    var durable: UInt64
-    var durableSlot = FormatLimits.slotAByteOffset
+    private(set) var durable: UInt64
+    private(set) var durableSlot = FormatLimits.slotAByteOffset
     /// `BlockReader.slotMark` of that slot, if known.
-    var durableMark: SIMD2<UInt64>?
+    private(set) var durableMark: SIMD2<UInt64>?
     /// That slot's manifest names pages written after this commit. Some of them were freed before `durable`; they must
     /// not be reused while an opening after a power loss would check that manifest.
     private(set) var covered: UInt64
     /// True once this process has made a commit: from then on `durable` is known rather than read from the file at
     /// opening.
-    var hasCommitted = false
-    /// The newest published commit.
-    var newest: UInt64
-    /// The pages published since `durable`, and the slot that names them, which is not the slot of `durable`.
-    var unsynced: [CommitSlot.Run] = []
-    var unsyncedByteCount = 0
-    var unsyncedSlot: [UInt8]?
-    var unsyncedSince: UInt64 = 0
-    /// The failure counts before the first of them was written.
-    var unsyncedFailures = Failures()
-    /// True if the system may have dropped pages of `unsynced`: they must be rewritten under the cross-process writer
-    /// lock.
-    var mustRewrite = false
-    /// Oldest first.
-    var commits: [Commit] = []
-    var isBusy = false
-    var abandoned: [Abandoned] = []
-    /// Incremented when commits are abandoned: the writer's view of the free space is then stale.
-    var generation: UInt64 = 0
-    /// The least number of the next commit; two commits that a session may have seen never share a number.
-    var leastNumber: UInt64 = 0
-    /// Why nothing can be written until the file is reopened; nil unless the database has failed.
-    var latch: String?
+    private(set) var hasCommitted = false
+    /// A version whose sync has failed.
+    private var suspect: UInt64?
+    /// The number of failed syncs of this process.
+    private(set) var failures: UInt64 = 0
+    /// The background thread waits from here before it syncs or tries again.
+    private var waitsSince: UInt64 = 0
 
     // The thread that syncs in the background.
-    var hasThread = false
-    var isClosed = false
+    private var hasThread = false
+    private var isClosed = false
 
     private let mutant: ProtocolMutant?
 
@@ -156,11 +183,25 @@ final class CommitQueue: @unchecked Sendable {
         mutant == .oneSlot ? durableSlot : CommitSlot.otherByteOffset(durableSlot)
     }
 
-    var isIdle: Bool { commits.isEmpty && unsyncedSlot == nil && !mustMeet }
+    var isKnown: Bool { knowledge == .current }
+    var mustCatchUp: Bool { knowledge == .mustCatchUp }
+
+    var unsynced: Unsynced? {
+        switch published {
+        case .synced: nil
+        case .unsynced(let unsynced), .mustRewrite(let unsynced): unsynced
+        }
+    }
+    var mustRewrite: Bool { if case .mustRewrite = published { true } else { false } }
+
+    /// Why nothing can be written until the file is reopened; nil unless the database has failed.
+    var failure: String? { if case .failed(let why) = health { why } else { nil } }
+
+    var isIdle: Bool { commits.isEmpty && unsynced == nil && !mustCatchUp }
 
     /// Throws if the database has failed, or if the commit that a transaction was built on has failed.
     func check(_ base: CommitTicket?) throws(EngineError) {
-        if let latch { throw .latched(latch) }
+        if let failure { throw .latched(failure) }
         if let error = base?.failure { throw error }
     }
 
@@ -179,8 +220,10 @@ final class CommitQueue: @unchecked Sendable {
 
     /// Collects everything there is to sync. Call inside the monitor, with `isBusy` set.
     func work() -> Work {
-        var manifest: [CommitSlot.Run]? = unsynced
-        var byteCount = unsyncedByteCount
+        assert(isBusy, "a sync needs the slots")
+        let unsynced = unsynced
+        var manifest: [CommitSlot.Run]? = unsynced?.runs ?? []
+        var byteCount = unsynced?.byteCount ?? 0
         for commit in commits {
             byteCount += commit.byteCount
             guard let runs = commit.manifest, let before = manifest else {
@@ -193,8 +236,9 @@ final class CommitQueue: @unchecked Sendable {
             manifest = nil
         }
         return Work(
-            last: commits.last, count: commits.count, manifest: manifest, slot: unsyncedSlot, mustRewrite: mustRewrite,
-            rewrites: unsynced, offset: nextSlot, durable: durable, newest: newest)
+            last: commits.last, count: commits.count, manifest: manifest, slot: unsynced?.slot,
+            mustRewrite: mustRewrite,
+            rewrites: unsynced?.runs ?? [], offset: nextSlot, durable: durable, newest: newest)
     }
 
     // MARK: Waiting
@@ -209,12 +253,78 @@ final class CommitQueue: @unchecked Sendable {
         ticket.waitingCount -= 1
     }
 
-    /// Clears `isBusy`. Of the threads that wait for tickets, wakes only the one that syncs next.
+    // MARK: Slots
+
+    /// Takes the slots: from now to `endBusy` only the calling thread writes them and syncs.
+    func take() {
+        assert(!isBusy, "two threads write slots")
+        isBusy = true
+    }
+
+    /// Gives the slots back. Of the threads that wait for tickets, wakes only the one that syncs next.
     func endBusy() {
+        assert(isBusy, "slots that nobody had")
         isBusy = false
         commits.first { $0.ticket.waitingCount > 0 }?.ticket.waiting?.tell()
         monitor.tellAll()
+        assertState()
     }
+
+    // MARK: Commits
+
+    /// Queues a commit, whose blocks are in the file and whose slot is not.
+    func enqueue(_ commit: Commit) {
+        hasCommitted = true
+        commits.append(commit)
+        assertState()
+    }
+
+    /// Records a relaxed commit, whose slot is in the file. `runs` are the pages of all published commits since the last
+    /// durable one, `byteCount` are the bytes of this one. Call with the slots taken.
+    func publish(
+        _ version: UInt64, slot: [UInt8], runs: [CommitSlot.Run], byteCount: Int, failures: Failures
+    ) {
+        assert(isBusy, "a slot was written by a thread that had not taken it")
+        if var unsynced {
+            unsynced.runs = runs
+            unsynced.byteCount += byteCount
+            unsynced.slot = slot
+            setUnsynced(unsynced)
+        } else {
+            waitsSince = MonotonicClock.now()
+            published = .unsynced(Unsynced(runs: runs, byteCount: byteCount, slot: slot, failures: failures))
+        }
+        newest = version
+        hasCommitted = true
+        assertState()
+    }
+
+    /// Replaces the published commits; whether they must be rewritten stays.
+    private func setUnsynced(_ unsynced: Unsynced) {
+        published = mustRewrite ? .mustRewrite(unsynced) : .unsynced(unsynced)
+    }
+
+    /// Records that the pages of published commits may have been dropped. Does nothing if none waits for a sync.
+    func requireRewrite() {
+        if let unsynced { published = .mustRewrite(unsynced) }
+        assertState()
+    }
+
+    /// Ensures that the next commit gets a number above `last`.
+    func reserveNumbers(through last: UInt64) { leastNumber = max(leastNumber, last + 1) }
+
+    /// Records the mark of the durable commit's slot.
+    func setMark(_ mark: SIMD2<UInt64>?) { durableMark = mark }
+
+    /// Lets nothing be written until the file is reopened. With `isLost` the published commits are gone.
+    func giveUp(_ why: String, isLost: Bool = false) {
+        if isLost { published = .synced } else { requireRewrite() }
+        health = .failed(why)
+        assertState()
+    }
+
+    /// Lets the background thread wait again before it tries once more.
+    func postpone() { waitsSince = MonotonicClock.now() }
 
     /// Completes the tickets and returns the callbacks to call outside the monitor.
     private static func settle(
@@ -238,7 +348,8 @@ final class CommitQueue: @unchecked Sendable {
         durableMark = nil
         if let last = work.last { newest = last.version.number }
         abandoned.removeAll { $0.last < durable }
-        setSynced()
+        published = .synced
+        assertState()
         return done
     }
 
@@ -246,22 +357,15 @@ final class CommitQueue: @unchecked Sendable {
     func setVolatile(_ number: UInt64) {
         durable = number
         covered = number
-    }
-
-    /// Records that no published commit waits for a sync any longer.
-    func setSynced() {
-        unsynced = []
-        unsyncedByteCount = 0
-        unsyncedSlot = nil
-        mustRewrite = false
+        newest = number
     }
 
     /// Records a failed sync: all queued commits were built on what has failed, and fail too. Returns the callbacks to
     /// call.
     func fail(_ error: EngineError) -> [@Sendable (EngineError?) -> Void] {
-        mustRewrite = unsyncedSlot != nil
+        requireRewrite()
         if mustRewrite { suspect = newest }
-        unsyncedSince = MonotonicClock.now()
+        postpone()
         guard let first = commits.first, let last = commits.last else { return [] }
         let done = Self.settle(commits, as: .failed(error))
         abandoned.append(
@@ -269,18 +373,18 @@ final class CommitQueue: @unchecked Sendable {
         leastNumber = last.version.number + 1
         generation += 1
         commits = []
+        assertState()
         return done
     }
 
     /// Catches up with `found`, the version that counts, before the writer's first commit and after other processes
     /// have written. Unless it is `known`, the newest version known to be on stable storage, it must be made durable
     /// before anything else.
-    func meet(_ found: CommitSlot.Placed, durable known: UInt64?, _ failures: Failures, hasFailed: Bool) {
-        isKnown = true
-        mustMeet = false
+    func catchUp(with found: CommitSlot.Placed, durable known: UInt64?, _ failures: Failures, hasFailed: Bool) {
+        knowledge = .current
         durableMark = nil
         newest = found.slot.version
-        setSynced()
+        published = .synced
         // Other processes may have reused their pages.
         abandoned = []
         generation += 1
@@ -292,24 +396,96 @@ final class CommitQueue: @unchecked Sendable {
         }
         durable = found.slot.previousDurable
         durableSlot = CommitSlot.otherByteOffset(found.byteOffset)
-        unsynced = found.slot.manifest
-        unsyncedByteCount = unsynced.reduce(0) { $0 + $1.extent.pageCount << 12 }
-        unsyncedSlot = found.bytes
+        let runs = found.slot.manifest
+        let unsynced = Unsynced(
+            runs: runs, byteCount: runs.reduce(0) { $0 + $1.extent.pageCount << 12 }, slot: found.bytes,
+            failures: failures)
         // After a failed sync another sync would prove nothing. Otherwise the file may hold the only copy, which must
         // not be overwritten.
-        mustRewrite = known != nil && hasFailed || suspect == newest
-        unsyncedFailures = failures
+        let mustRewrite = known != nil && hasFailed || suspect == newest
+        published = mustRewrite ? .mustRewrite(unsynced) : .unsynced(unsynced)
+        assertState()
     }
+
+    /// Records that no other process has written since this one did.
+    func confirm() {
+        assert(!mustCatchUp, "the newest commit is not durable")
+        knowledge = .current
+    }
+
+    /// Records that other processes may have written: the next writer catches up.
+    func markStale() { if knowledge == .current { knowledge = .stale } }
 
     /// Discards what is known of the file's newest commit, because it could not be made durable: the next writer reads
     /// the slots again.
     func forget() {
         suspect = newest
-        setSynced()
-        isKnown = false
-        mustMeet = true
-        unsyncedSince = MonotonicClock.now()
+        published = .synced
+        knowledge = .mustCatchUp
+        postpone()
+        assertState()
     }
 
     func noteFailure() { failures += 1 }
+
+    // MARK: The background thread
+
+    /// Returns true if the caller has to start the thread; wakes it if it runs.
+    func needsThread() -> Bool {
+        monitor.tellAll()
+        defer { hasThread = true }
+        return !hasThread
+    }
+
+    /// Records that the thread could not be started.
+    func threadFailed() { hasThread = false }
+
+    /// Ends the thread.
+    func close() {
+        isClosed = true
+        monitor.tellAll()
+    }
+
+    /// Waits until there is something to sync; false if the thread has nothing left to do and ends.
+    func waitForWork(_ delay: UInt64) -> Bool {
+        monitor.withLock {
+            var idleSince = MonotonicClock.now()
+            while true {
+                let now = MonotonicClock.now()
+                let isWaitedFor = unsynced != nil || mustCatchUp || processLock.isKeptForFailed
+                let hasNothing = commits.isEmpty && !isWaitedFor
+                if isClosed || hasNothing && (now - idleSince > 2_000_000_000 || failure != nil) {
+                    hasThread = false
+                    return false
+                }
+                if !isIdle { idleSince = now }
+                if commits.contains(where: { $0.ticket.onDone != nil }) { return true }
+                if isWaitedFor, commits.isEmpty, now >= waitsSince + delay { return true }
+                monitor.wait(until: isWaitedFor ? max(now + 1_000_000, waitsSince + delay) : now + 2_000_000_000)
+            }
+        }
+    }
+
+    // MARK: Checks
+
+    /// Checks the invariants, in debug builds. Seeded bugs break them on purpose. Call inside the monitor.
+    func assertState() {
+        assert(mutant != nil || isConsistent, "the commit queue contradicts itself")
+    }
+
+    private var isConsistent: Bool {
+        // Queued commits are newer than what is published, in order, and unfinished.
+        var last = newest
+        for commit in commits {
+            guard commit.version.number > last, commit.ticket.isWaiting else { return false }
+            last = commit.version.number
+        }
+        guard durable <= newest else { return false }
+        // The manifest names each page of the published commits once.
+        if let unsynced, unsynced.runs.reduce(0, { $0 + $1.extent.pageCount }) << 12 != unsynced.byteCount {
+            return false
+        }
+        // What has failed never counts again.
+        return abandoned.allSatisfy { $0.first <= $0.last && $0.last < leastNumber }
+    }
 }

@@ -6,7 +6,7 @@ import RegnumSystem
 
 extension Opening {
     private static let othersWrite = EngineError.busy(
-        "Other processes write to the file, and each version was replaced before it could be read. Try again later.")
+        "Other processes write to the file, and the newest version kept changing while it was read. Try again later.")
 
     /// How often a read-only opening starts over because other processes have written in the meantime.
     private static let readAttempts = 100

@@ -72,10 +72,10 @@ extension Database {
     /// Moves some blocks, in a commit after all tables are sealed and before the catalog is. Sets the new roots in
     /// `records`. If a block cannot be read, its tree stays unchanged. Guard: writer lock.
     func moveBlocksFromEnd(_ records: inout [TableRecord], _ tables: [Table], _ space: BlockSpace) {
-        shrinking.moved = 0..<0
-        guard let free = recorded?.free, free.highWater >= options.shrinkLimits.minimumPages,
-            free.isMostlyFree, spilled == nil, space.snapshots == 0,
-            !shrinking.isResting(free)
+        spaceManager.shrinking.moved = 0..<0
+        guard let free = spaceManager.recorded?.free, free.highWater >= options.shrinkLimits.minimumPages,
+            free.isMostlyFree, spaceManager.spilled == nil, space.snapshots == 0,
+            !spaceManager.shrinking.isResting(free)
         else { return }
         let limits = options.shrinkLimits
         let target = free.highWater / 2
@@ -90,22 +90,22 @@ extension Database {
         let first = space.sealer.blockCount
         defer {
             let count = space.sealer.pageCounts.count
-            shrinking.moved = count - space.sealer.pageCounts(from: first).count..<count
+            spaceManager.shrinking.moved = count - space.sealer.pageCounts(from: first).count..<count
         }
-        if shrinking.place == nil { shrinking.highWater = free.highWater }
+        if spaceManager.shrinking.place == nil { spaceManager.shrinking.highWater = free.highWater }
         var move = BlockMove(space, limits, room: room, target: target)
-        for i in records.indices where shrinking.place.map({ $0.table <= records[i].key }) ?? true {
+        for i in records.indices where spaceManager.shrinking.place.map({ $0.table <= records[i].key }) ?? true {
             guard moveBlocks(of: tables[i], &records[i], &move, free) else { return }
-            if shrinking.place?.table == records[i].key { shrinking.place = nil }
+            if spaceManager.shrinking.place?.table == records[i].key { spaceManager.shrinking.place = nil }
         }
-        shrinking.end(free)
+        spaceManager.shrinking.end(free)
     }
 
     /// Returns false if the traversal continues at the next commit.
     private func moveBlocks(
         of table: Table, _ record: inout TableRecord, _ move: inout BlockMove, _ free: FreeSpace
     ) -> Bool {
-        let place = shrinking.place.flatMap { $0.table == record.key ? $0 : nil }
+        let place = spaceManager.shrinking.place.flatMap { $0.table == record.key ? $0 : nil }
         let first = min(place?.tree ?? 0, record.trees.count)
         move.columns = Set(table.definition.columns.map(\.key.rawValue))
         for tree in first...record.trees.count {
@@ -113,14 +113,14 @@ extension Database {
             let isWhereItStopped = place != nil && tree == first
             guard let moved = move.run(root, from: isWhereItStopped ? place?.path ?? [] : []) else {
                 // Not readable, so not moved: a reader finds the damage, and reports it.
-                shrinking.place = nil
-                shrinking.rest = (.max / 2, free.highWater)
+                spaceManager.shrinking.place = nil
+                spaceManager.shrinking.rest = (.max / 2, free.highWater)
                 return false
             }
             if tree == 0 { record.root = moved } else { record.trees[tree - 1].root = moved }
-            if moved != root { shrinking.hasMoved = true }
+            if moved != root { spaceManager.shrinking.hasMoved = true }
             if let path = move.stop {
-                shrinking.place = Shrinking.Place(table: record.key, tree: tree, path: path)
+                spaceManager.shrinking.place = Shrinking.Place(table: record.key, tree: tree, path: path)
                 return false
             }
         }

@@ -84,7 +84,7 @@ extension Database {
             // Dropped blocks belong to no version: their pages can be reused, unless a snapshot reads them.
             if blocks.snapshots == 0 {
                 for extent in sealer.takeDroppedExtents() { try spill.space.free.release(extent) }
-                spilled = spill
+                spaceManager.spilled = spill
             }
             let placement = try spill.space.free.place(sealer.pageCounts, runLimit: Self.spillRunLimit)
             spill.skipped += spill.space.free.takeSkipped()
@@ -95,7 +95,7 @@ extension Database {
             spill.runs += placement.runs
             try beginWriteback(of: placement.runs.filter { $0.pageCount >= Self.longRun })
             sealer.noteSpilled(to: file)
-            spilled = spill
+            spaceManager.spilled = spill
             return limits.sealedLimit(spill.space.free)
         } catch {
             sealer.unplace()
@@ -104,26 +104,18 @@ extension Database {
     }
 
     private func currentSpill(_ before: Version, _ base: CommitTicket?) throws(EngineError) -> Spill {
-        if let spilled { return spilled }
+        if let spilled = spaceManager.spilled { return spilled }
         let number = try number(before, base)
         return Spill(
-            space: try loadRecordedSpace(), number: number, nonce: makeNonce(),
-            failures: line.monitor.withLock { failures })
-    }
-
-    /// Returns the free space without the pages that the running transaction has taken, to be changed in place: a copy
-    /// takes time proportional to the file. If the commit fails, it is read again.
-    func takeRecordedSpace(_ spill: Spill?) throws(EngineError) -> RecordedSpace {
-        if let spill { return spill.space }
-        defer { recorded = nil }
-        return try loadRecordedSpace()
+            space: try spaceManager.load(), number: number, nonce: makeNonce(),
+            failures: queue.monitor.withLock { failures })
     }
 
     /// Returns the number of the next commit.
     func number(_ before: Version, _ base: CommitTicket?) throws(EngineError) -> UInt64 {
-        let number = try line.monitor.withLock { () throws(EngineError) in
-            try line.check(base)
-            return max(before.number + 1, line.leastNumber)
+        let number = try queue.monitor.withLock { () throws(EngineError) in
+            try queue.check(base)
+            return max(before.number + 1, queue.leastNumber)
         }
         guard number < CommitSlot.versionLimit else {
             throw .limit(
@@ -141,8 +133,8 @@ extension Database {
 
     /// Discards the spill of a transaction that is rolled back: its pages are free again. Guard: writer lock.
     func forgetSpill() {
-        guard let spill = spilled else { return }
-        spilled = nil
+        guard let spill = spaceManager.spilled else { return }
+        spaceManager.spilled = nil
         // Another commit with that number may write them.
         for run in spill.runs { reader.forget(run) }
     }

@@ -16,59 +16,60 @@ extension Database {
     /// Returns when the commit is durable; throws the reason if it was abandoned.
     package func wait(for ticket: CommitTicket) throws(EngineError) {
         while takeSync(for: ticket) { sync() }
-        if let error = line.monitor.withLock({ ticket.failure }) { throw error }
+        if let error = queue.monitor.withLock({ ticket.failure }) { throw error }
     }
 
     /// Returns when no commit is queued. If the caller holds the writer lock, the newest version is then the published
     /// one.
     func settle() {
-        while takeSync(if: { !self.line.commits.isEmpty }) { sync() }
+        while takeSync(if: { !self.queue.commits.isEmpty }) { sync() }
     }
 
     /// Waits until every commit so far is on stable storage. Any thread.
     package func makeDurable() throws(EngineError) {
         repeat {
-            if line.monitor.withLock({ mustHoldLock }) {
+            if queue.monitor.withLock({ mustHoldLock }) {
                 // Other processes must not write meanwhile. Waits without a timeout: these commits were acknowledged.
                 try enterWriter(waits: true)
                 leaveWriter()
             }
             try syncAll()
             // While this thread waited, a sync of another thread may have failed.
-        } while line.monitor.withLock { mustHoldLock && !line.isIdle }
+        } while queue.monitor.withLock { mustHoldLock && !queue.isIdle }
     }
 
     /// True if the cross-process writer lock is needed, to rewrite pages or to catch up with the newest commit of other
     /// processes. Call inside the monitor.
     private var mustHoldLock: Bool {
         noticeFailures()
-        return line.mustMeet || line.mustRewrite && !(line.isLockHeld && line.isKnown) && shared != nil
+        return queue.mustCatchUp
+            || queue.mustRewrite && !(queue.processLock.isHeld && queue.isKnown) && shared != nil
     }
 
     /// The current failure counts. Call inside the monitor.
-    var failures: CommitQueue.Failures { CommitQueue.Failures(own: line.failures, all: shared?.failureCount) }
+    var failures: CommitQueue.Failures { CommitQueue.Failures(own: queue.failures, all: shared?.failureCount) }
 
     /// Marks all relaxed commits that wait for a sync for rewriting if a sync has failed since the first of them, in
     /// this process or another. Call inside the monitor.
     func noticeFailures() {
-        if line.unsyncedSlot != nil, failures.hasMoved(since: line.unsyncedFailures) { line.mustRewrite = true }
+        if let unsynced = queue.unsynced, failures.hasMoved(since: unsynced.failures) { queue.requireRewrite() }
     }
 
     /// As `makeDurable`, for the holder of the writer lock. Does nothing if the cross-process writer lock is needed and
     /// not held.
     func syncAll(evenIfLatched: Bool = false) throws(EngineError) {
-        while takeSync(if: { !self.line.isIdle && !self.mustHoldLock }) {
+        while takeSync(if: { !self.queue.isIdle && !self.mustHoldLock }) {
             if let error = sync() { throw error }
         }
-        if !evenIfLatched, let latch = line.monitor.withLock({ self.line.latch }) { throw .latched(latch) }
+        if !evenIfLatched, let why = queue.monitor.withLock({ queue.failure }) { throw .latched(why) }
     }
 
     /// As `takeSync(if:)`, for a thread that waits for a commit.
     private func takeSync(for ticket: CommitTicket) -> Bool {
-        line.monitor.withLock {
-            while ticket.isWaiting, line.isBusy { line.wait(for: ticket) }
+        queue.monitor.withLock {
+            while ticket.isWaiting, queue.isBusy { queue.wait(for: ticket) }
             guard ticket.isWaiting else { return false }
-            line.isBusy = true
+            queue.take()
             return true
         }
     }
@@ -76,13 +77,13 @@ extension Database {
     /// Returns true, with `isBusy` set, if there is something to sync, which the caller must then do. Waits while
     /// another thread is busy.
     private func takeSync(if isWanted: () -> Bool) -> Bool {
-        line.monitor.withLock {
-            while line.isBusy {
+        queue.monitor.withLock {
+            while queue.isBusy {
                 if !isWanted() { return false }
-                line.monitor.wait()
+                queue.monitor.wait()
             }
             guard isWanted() else { return false }
-            line.isBusy = true
+            queue.take()
             return true
         }
     }
@@ -90,14 +91,15 @@ extension Database {
     /// Makes all queued and unsynced commits durable. The caller has set `isBusy`; this call clears it.
     @discardableResult
     func sync() -> EngineError? {
-        let (work, before, isDropped) = line.monitor.withLock { () -> (CommitQueue.Work?, CommitQueue.Failures, Bool) in
+        let (work, before, isDropped) = queue.monitor.withLock {
+            () -> (CommitQueue.Work?, CommitQueue.Failures, Bool) in
             // Read first, so that a failure from here on is noticed after the sync.
             let before = failures
             // Checked once: a failure noticed later must not cause a rewrite without the cross-process writer lock.
-            if !mustHoldLock || !line.commits.isEmpty {
-                return (line.work(), before, line.commits.contains { before.hasMoved(since: $0.failures) })
+            if !mustHoldLock || !queue.commits.isEmpty {
+                return (queue.work(), before, queue.commits.contains { before.hasMoved(since: $0.failures) })
             }
-            line.endBusy()
+            queue.endBusy()
             return (nil, before, false)
         }
         // A failure was noticed just now: the caller takes the lock first.
@@ -120,7 +122,7 @@ extension Database {
                 try syncFile()
             }
             // The bytes just synced may have been dropped before the sync.
-            if line.monitor.withLock({ failures.hasMoved(since: before) }) { throw SystemError(.io, "sync", path) }
+            if queue.monitor.withLock({ failures.hasMoved(since: before) }) { throw SystemError(.io, "sync", path) }
         } catch {
             failure = .system(error)
             if isSlotTouched { abandonSlot(work) }
@@ -132,12 +134,12 @@ extension Database {
                 shared?.noteDurable(work.newest)
             }
         }
-        let done = line.monitor.withLock {
+        let done = queue.monitor.withLock {
             // Another process may make commits with those numbers.
-            if failure != nil { for commit in line.commits { for run in commit.runs { reader.forget(run) } } }
-            let done = failure.map { line.fail($0) } ?? line.succeed(work)
-            if failure == nil { line.durableMark = reader.slotMark(at: line.durableSlot) }
-            line.endBusy()
+            if failure != nil { for commit in queue.commits { for run in commit.runs { reader.forget(run) } } }
+            let done = failure.map { queue.fail($0) } ?? queue.succeed(work)
+            if failure == nil { queue.setMark(reader.slotMark(at: queue.durableSlot)) }
+            queue.endBusy()
             releaseLock()
             return done
         }
@@ -161,7 +163,7 @@ extension Database {
     /// Counts a failure of `body`, see `syncFile`.
     private func notingFailure(_ body: () throws(SystemError) -> Void) throws(SystemError) {
         do throws(SystemError) { try body() } catch {
-            line.monitor.withLock { line.noteFailure() }
+            queue.monitor.withLock { queue.noteFailure() }
             shared?.noteFailure()
             throw error
         }
@@ -171,26 +173,25 @@ extension Database {
     /// failed or queued commit: other processes do not know its pages and would reuse them. Once the database has
     /// failed no commit can name those pages any more, so the lock file does. Call inside the monitor.
     func releaseLock() {
-        guard line.isLockHeld, !line.isWriterInside, line.commits.isEmpty, !(line.isBusy && line.mustRewrite) else {
-            return
-        }
+        guard queue.processLock.isHeld, !queue.processLock.isWriterInside, queue.commits.isEmpty,
+            !(queue.isBusy && queue.mustRewrite)
+        else { return }
         if versions.isUnpublishedPinned {
-            let end = line.abandoned.flatMap(\.runs).map(\.end).max()
-            guard line.latch != nil, let end, versions.showFailed(end: end) else {
-                if !line.isHeldForFailed { line.unsyncedSince = MonotonicClock.now() }
-                line.isHeldForFailed = true
+            let end = queue.abandoned.flatMap(\.runs).map(\.end).max()
+            guard queue.failure != nil, let end, versions.showFailed(end: end) else {
+                if !queue.processLock.isKeptForFailed { queue.postpone() }
+                queue.processLock.keepForFailed()
                 return
             }
         }
         shared?.unlockWriter()
-        line.isLockHeld = false
-        line.isHeldForFailed = false
+        queue.processLock.released()
     }
 
     /// Commits an empty transaction, which records the pages of failed commits and their pin, so that other processes
     /// need not wait as long as a session shows a failed commit.
     private func recordFailed() throws(EngineError) {
-        guard line.monitor.withLock({ line.isHeldForFailed }) else { return }
+        guard queue.monitor.withLock({ queue.processLock.isKeptForFailed }) else { return }
         let session = try makeSession()
         try session.beginWrite()
         try session.commitWrite(.full)
@@ -221,9 +222,8 @@ extension Database {
                 return
             } catch {}
         }
-        line.monitor.withLock {
-            line.mustRewrite = line.unsyncedSlot != nil
-            line.latch = "an earlier commit failed and could not be undone; open the file again to write to it"
+        queue.monitor.withLock {
+            queue.giveUp("an earlier commit failed and could not be undone; open the file again to write to it")
         }
     }
 
@@ -235,10 +235,10 @@ extension Database {
                 UnsafeRawBufferPointer(start: reader.fileBase + start, count: run.extent.pageCount << 12))
             let tag = bytes.withUnsafeBytes { raw in raw.baseAddress.map { seal.hash.tag($0, raw.count) } }
             guard let tag, tag.low == run.low, tag.high == run.high else {
-                line.monitor.withLock {
-                    line.setSynced()
-                    line.latch =
-                        "commits that were not yet on the medium are lost; open the file again to write to it"
+                queue.monitor.withLock {
+                    queue.giveUp(
+                        "commits that were not yet on stable storage are lost; open the file again to write to it",
+                        isLost: true)
                 }
                 throw SystemError(.io, "sync", path)
             }
@@ -252,21 +252,19 @@ extension Database {
     /// Ensures that relaxed commits, and queued commits that no thread waits for, become durable soon.
     func syncSoon() {
         guard options.syncDelay != nil else { return }
-        let isStarting = line.monitor.withLock {
-            line.monitor.tellAll()
-            defer { line.hasThread = true }
-            return !line.hasThread
+        let isStarting = queue.monitor.withLock {
+            queue.needsThread()
         }
         guard isStarting else { return }
         let isStarted = DetachedThread.start {
-            [line, delay = options.syncDelay ?? 0, file = file.identity, weak self] in
+            [queue, delay = options.syncDelay ?? 0, file = file.identity, weak self] in
             // Holds the database during the sync only: this thread must not keep the file open.
             let sync = { [weak self] in
                 guard let database = self, !database.isForked else { return false }
                 database.syncInBackground()
                 return true
             }
-            while line.waitForWork(delay) {
+            while queue.waitForWork(delay) {
                 DatabaseRegistry.shared.letsGo(of: file)
                 let isThere = sync()
                 DatabaseRegistry.shared.hasLetGo(of: file)
@@ -274,7 +272,7 @@ extension Database {
             }
         }
         if !isStarted {
-            line.monitor.withLock { line.hasThread = false }
+            queue.monitor.withLock { queue.threadFailed() }
             // Syncs on the calling thread instead, rather than never.
             try? makeDurable()
         }
@@ -288,7 +286,7 @@ extension Database {
             try recordFailed()
             shrinkSoon()
         } catch {
-            line.monitor.withLock { line.unsyncedSince = MonotonicClock.now() }
+            queue.monitor.withLock { queue.postpone() }
         }
     }
 
@@ -296,7 +294,7 @@ extension Database {
     /// the file; a process that only reads leaves it unchanged. The record is not synced, and a failure loses nothing:
     /// damage to that commit then looks like a crash.
     private func writeSettledSlot() {
-        guard line.monitor.withLock({ line.hasCommitted }) else { return }
+        guard queue.monitor.withLock({ queue.hasCommitted }) else { return }
         if let shared { guard (try? shared.tryLockWriter()) == true else { return } }
         defer { shared?.unlockWriter() }
         writeSettledSlotLocked()
@@ -304,8 +302,11 @@ extension Database {
 
     /// As above, for the holder of the writer locks.
     func writeSettledSlotLocked() {
-        let (isDue, number, offset, mark) = line.monitor.withLock {
-            (line.hasCommitted && line.isIdle && line.latch == nil, line.durable, line.durableSlot, line.durableMark)
+        let (isDue, number, offset, mark) = queue.monitor.withLock {
+            (
+                queue.hasCommitted && queue.isIdle && queue.failure == nil, queue.durable, queue.durableSlot,
+                queue.durableMark
+            )
         }
         guard isDue else { return }
         // A process that made a newer commit records that one itself, and another program may have overwritten the
@@ -327,32 +328,7 @@ extension Database {
             try? makeDurable()
             writeSettledSlot()
         }
-        line.monitor.withLock {
-            line.isClosed = true
-            line.monitor.tellAll()
-        }
-    }
-}
-
-extension CommitQueue {
-    /// Waits until there is something to sync. Returns false if the thread has nothing to do any more.
-    fileprivate func waitForWork(_ delay: UInt64) -> Bool {
-        monitor.withLock {
-            var idleSince = MonotonicClock.now()
-            while true {
-                let now = MonotonicClock.now()
-                if isClosed || isIdle && !isHeldForFailed && (now - idleSince > 2_000_000_000 || latch != nil) {
-                    hasThread = false
-                    return false
-                }
-                if !isIdle { idleSince = now }
-                if commits.contains(where: { $0.ticket.onDone != nil }) { return true }
-                let isWaitedFor = unsyncedSlot != nil || mustMeet || isHeldForFailed
-                if isWaitedFor, commits.isEmpty, now >= unsyncedSince + delay { return true }
-                monitor.wait(
-                    until: isWaitedFor ? max(now + 1_000_000, unsyncedSince + delay) : now + 2_000_000_000)
-            }
-        }
+        queue.monitor.withLock { queue.close() }
     }
 }
 

@@ -38,7 +38,7 @@ package struct FreeSpace: Sendable {
     /// One bit per page, set if free. Words cover pages from 0.
     private var words: [UInt64] = []
     /// Lower bound of the free pages.
-    private var lowest: UInt64 = FormatLimits.reservedPages
+    private(set) var lowest: UInt64 = FormatLimits.reservedPages
     package private(set) var freePages = 0
     package private(set) var pending: [PendingExtent] = []
     /// First page never yet allocated.
@@ -47,6 +47,9 @@ package struct FreeSpace: Sendable {
     var barred: UInt64 = 0
 
     package init(highWater: UInt64) { self.highWater = highWater }
+
+    /// The first free page, whatever `lowest` says; for checks.
+    var firstFreePage: UInt64? { nextRun(from: 0)?.page }
 
     private func isFree(_ page: UInt64) -> Bool {
         let word = Int(page >> 6)

@@ -108,7 +108,7 @@ extension IndexTree {
     @inline(never)
     private func misplaced(_ ref: BlockRef) -> EngineError {
         corrupted(
-            "an index tree holds a node that does not belong there", page: ref.isPending ? nil : ref.page)
+            "an index tree refers to a node of the wrong kind or level", page: ref.isPending ? nil : ref.page)
     }
 
     // MARK: Lookups

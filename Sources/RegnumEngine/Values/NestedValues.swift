@@ -93,7 +93,7 @@ package enum NestedValueView {
     package func key(_ index: Int) throws(EngineError) -> String {
         switch self {
         case .memory(.dictionary(let entries)): return entries[index].key
-        case .memory: preconditionFailure("a key of what is no dictionary")
+        case .memory: preconditionFailure("a key of a value that is not a dictionary")
         case .stored(let reader): return StoredText.string(try reader.checkedPart(2 * index))
         }
     }

@@ -35,6 +35,6 @@ extension Session {
     /// True if the version shown was committed but failed to reach stable storage.
     package var isAbandoned: Bool {
         guard let ticket else { return false }
-        return database.line.monitor.withLock { ticket.failure != nil }
+        return database.queue.monitor.withLock { ticket.failure != nil }
     }
 }

@@ -45,7 +45,7 @@ extension BlockSpace {
 extension EngineError {
     /// The error that a commit throws after a change stopped half way with this error.
     fileprivate var ofCommit: EngineError {
-        let start = "a change of the transaction has ended half way, so nothing of the transaction was kept: "
+        let start = "a change failed half way, so the transaction was rolled back: "
         switch self {
         case .corrupted(var damage):
             damage.what = start + damage.what

@@ -60,7 +60,7 @@ extension SchemaBlock {
         }
         let (product, overflow) = targets.count.multipliedReportingOverflow(by: mixed)
         guard !overflow, product <= 1 << 24 else {
-            throw corrupted("a schema has more tables and columns than can be told apart")
+            throw corrupted("a schema has too many link targets and mixed columns")
         }
     }
 }

@@ -84,7 +84,7 @@ package final class Session {
     /// transaction's blocks, so it is valid only until the write ends, and only on the same thread. Costs as much as a
     /// commit without the writing.
     package func snapshot() throws(EngineError) -> Session {
-        precondition(state.pointee.isWriting, "a snapshot of what is no write")
+        precondition(state.pointee.isWriting, "a snapshot needs a write transaction")
         let (catalog, schema) = try contents()
         database.versions.pinAgain(current)
         return try Session(of: self, catalog, schema)
@@ -188,7 +188,7 @@ package final class Session {
     /// Whether the version shown is on stable storage.
     private var standing: CommitTicket.State {
         guard let ticket, !isFrozen else { return .durable }
-        let state = database.line.monitor.withLock { ticket.state }
+        let state = database.queue.monitor.withLock { ticket.state }
         if case .durable = state { self.ticket = nil }
         return state
     }
@@ -285,16 +285,16 @@ package final class Session {
     /// As `beginWrite`, with the writer lock that `Database.offerTurn` offered as `number`; false if the offer is gone.
     package func beginWrite(acceptingTurn number: UInt64, settled: Bool = false) throws(EngineError) -> Bool {
         precondition(!state.pointee.isWriting && !isFrozen, "a write inside a write")
-        guard database.offers.accept(number) else { return false }
+        guard database.writerLock.accept(number) else { return false }
         try startWrite(settled)
         return true
     }
 
     private func startWrite(_ settled: Bool) throws(EngineError) {
-        database.noteWriter(WriterLockHolder(.thread(CurrentThread.id), origin: origin))
+        database.writerLock.setHolder(WriterLockHolder(.thread(CurrentThread.id), origin: origin))
         do throws(EngineError) {
             if settled { database.settle() }
-            let tip = database.line.monitor.withLock { database.line.commits.last }
+            let tip = database.queue.monitor.withLock { database.queue.commits.last }
             if let tip {
                 if tip.version.number != current.number {
                     database.versions.pin(tip.version.number)
@@ -306,7 +306,7 @@ package final class Session {
                 if !isNewest { _ = try refresh() }
             }
             _ = try checkFile()
-            try database.reclaim()
+            try database.spaceManager.reclaim()
             try space.sealer.reserve(encrypting: database.isEncrypted)
         } catch {
             database.leaveWriter()
@@ -453,7 +453,7 @@ package final class Session {
         _ wanted: CommitDurability, _ onDone: (@Sendable (EngineError?) -> Void)?
     ) throws(EngineError) -> Database.Made {
         precondition(state.pointee.isWriting, "no write to commit")
-        precondition(!isCalledOff, "a commit of what was called off half way")
+        precondition(!isCalledOff, "a cancelled write cannot be committed")
         let made: Database.Made
         do throws(EngineError) {
             try checkRules()
@@ -526,7 +526,7 @@ package final class Session {
         records.reserveCapacity(tables.count)
         for table in tables { records.append(try table.seal()) }
         database.moveBlocksFromEnd(&records, tables, space)
-        if isSchemaChanged || database.keepsFileLong(catalog.schema) {
+        if isSchemaChanged || database.spaceManager.keepsFileLong(catalog.schema) {
             space.free(catalog.schema)
             schema.tables = tables.map(\.definition)
             schema.settleFeatures()

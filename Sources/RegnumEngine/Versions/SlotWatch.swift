@@ -129,7 +129,7 @@ extension Database {
     /// Throws `.overwritten` if the slot of the last durable commit is not as it was written. Requires the writer lock,
     /// within and among processes, and that this process was the last to write.
     func checkDurableSlot() throws(EngineError) {
-        let (mark, offset) = line.monitor.withLock { (line.durableMark, line.durableSlot) }
+        let (mark, offset) = queue.monitor.withLock { (queue.durableMark, queue.durableSlot) }
         guard let mark, options.mutant != .overwrittenNotNoticed, !isVolatile else { return }
         if reader.slotMark(at: offset) != mark { throw .overwritten(path: path) }
     }

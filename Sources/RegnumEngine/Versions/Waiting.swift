@@ -23,7 +23,7 @@ extension LockFile {
     /// Describes the processes that hold the lock on a byte of the database file.
     func holders(of byte: Int) -> String {
         let holders = LockHolder.find(database.identity, byte: byte).map(\.words)
-        return holders.isEmpty ? "a process that this one may not look into" : holders.joined(separator: ", ")
+        return holders.isEmpty ? "a process that this one may not inspect" : holders.joined(separator: ", ")
     }
 }
 
@@ -44,9 +44,11 @@ extension Database {
         case (.thread(let thread), let note)?:
             words = "thread \(String(thread, radix: 16)) of this process has been writing for \(seconds(note.since))"
             if let origin = note.origin { words += ", in the Realm opened at \(origin.fileID):\(origin.line)" }
-        case (.offered, _)?: words = "an asynchronous write of this process has the turn"
+        case (.offered, _)?: words = "an asynchronous write of this process holds the writer lock"
         case nil:
-            words = shared.map { "its lock is held by \($0.holders(of: LockFile.writerByte))" } ?? "somebody writes"
+            words =
+                shared.map { "its lock is held by \($0.holders(of: LockFile.writerByte))" }
+                ?? "another writer is active"
         }
         return .busy(
             "Others write to the file: \(words). Waited \(seconds(begin)). "

@@ -21,7 +21,7 @@ extension PredicateBinder {
         }
         if !comparison.options.isEmpty {
             throw QueryError(
-                .unsupported, "Operator 'TEXT' takes no modifiers: it never tells case and accents apart.")
+                .unsupported, "Operator 'TEXT' takes no modifiers: it always ignores case and accents.")
         }
         guard case .string(let typed) = constant else {
             throw QueryError(

@@ -68,12 +68,12 @@ struct Lexer {
         case 0x24:  // $
             position += 1
             let name = word()
-            if name.isEmpty { throw bad("a name behind '$'", at: start) }
+            if name.isEmpty { throw bad("a name after '$'", at: start) }
             return .variable(name)
         case 0x23:  // #
             position += 1
             let name = word()
-            if name.isEmpty { throw bad("a name behind '#'", at: start) }
+            if name.isEmpty { throw bad("a name after '#'", at: start) }
             return .word(name, isEscaped: true)
         case 0x40:  // @
             position += 1

@@ -195,7 +195,9 @@
         init(changing realm: Realm) {
             self.init({ realm }) { queue, take in
                 if queue != nil {
-                    misuse("A Realm is observed where it is. Open it on the queue, and observe that one.")
+                    misuse(
+                        "A Realm is observed on its own thread. Open the Realm on the queue and observe that "
+                            + "instance.")
                 }
                 return realm.observe { _, _ in take(.value(())) }
             }
@@ -206,7 +208,9 @@
         init(events realm: Realm) {
             self.init(realm: { realm }, waiting: .all, pack: { event in Packed { _ in event } }) { queue, take in
                 if queue != nil {
-                    misuse("A Realm is observed where it is. Open it on the queue, and observe that one.")
+                    misuse(
+                        "A Realm is observed on its own thread. Open the Realm on the queue and observe that "
+                            + "instance.")
                 }
                 return realm.observe { notification, realm in take(.value((realm, notification))) }
             }

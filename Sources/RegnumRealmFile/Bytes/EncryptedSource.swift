@@ -36,7 +36,7 @@
             guard plain.byteCount > 0, plain.byteCount % Self.pageByteCount == 0 else {
                 throw RealmFileError(
                     .notARealmFile,
-                    "its \(plain.byteCount) bytes are no whole number of pages of 4,096 bytes: it is not "
+                    "its \(plain.byteCount) bytes are not a whole number of pages of 4,096 bytes: it is not "
                         + "an encrypted file in Realm's format, or it was cut off")
             }
             self.plain = plain

@@ -62,7 +62,7 @@ struct JSONParser {
     }
 
     private mutating func value(depth: Int) throws(Problem) -> JSONValue {
-        guard depth < Self.depthLimit else { throw problem("values lie in one another too deep") }
+        guard depth < Self.depthLimit else { throw problem("values are nested too deeply") }
         skipSpace()
         guard place < bytes.count else { throw problem("the text ends before a value") }
         switch bytes[place] {

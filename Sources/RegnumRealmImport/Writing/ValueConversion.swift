@@ -80,7 +80,7 @@ struct ValueConversion {
     }
 
     private static func tooDeep(_ lose: (String) -> Void) -> Value {
-        lose("collections lie in one another more than \(MixedCodec.depthLimit) deep")
+        lose("collections are nested more than \(MixedCodec.depthLimit) levels deep")
         return .null
     }
 

@@ -110,7 +110,7 @@ private struct JSONReader {
         }
         if depth >= Self.depthLimit {
             throw FixtureError(
-                place: place, message: "objects lie in one another more than \(Self.depthLimit) deep")
+                place: place, message: "objects are nested more than \(Self.depthLimit) levels deep")
         }
         var value: [String: Any] = [:]
         for (member, json) in members {
@@ -231,7 +231,7 @@ private struct JSONReader {
         }
         if depth >= Self.depthLimit {
             throw FixtureError(
-                place: place, message: "arrays and objects lie in one another more than \(Self.depthLimit) deep")
+                place: place, message: "arrays and objects are nested more than \(Self.depthLimit) levels deep")
         }
         for element in elements { try check(any: element, place, depth + 1) }
     }

@@ -15,7 +15,7 @@ extension RealmCore {
     private func madeDynamicBinding(_ table: Table) -> ClassBinding {
         let key = table.definition.key
         if let known = dynamicBindings[key] { return known }
-        let work = (configurationBox as? RealmSettings)?.work
+        let work = openedWith?.work
         let schema = ClassSchema.dynamic(
             table.definition, known: binding(forTable: key)?.schema, in: session,
             isSorted: work?.goesByColumns ?? false)

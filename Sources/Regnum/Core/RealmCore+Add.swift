@@ -56,7 +56,7 @@ extension RealmCore {
     /// Returns true in a migration that gives the class its primary key: until it ends, objects may have equal keys.
     @inline(never)
     func hasUnprovedKeys(_ binding: ClassBinding) -> Bool {
-        (configurationBox as? RealmSettings)?.work?.hasUnprovedKeys(binding.tableKey) ?? false
+        openedWith?.work?.hasUnprovedKeys(binding.tableKey) ?? false
     }
 
     /// Stores a value. Unless `update` is `.all`, it is stored only if it differs.

@@ -57,11 +57,3 @@ package final class WriterWait: Sendable {
         return try body()
     }
 }
-
-extension Database {
-    /// Requires the writer lock.
-    func noteWriter(_ note: WriterLockHolder?) { writer.withLock { $0 = note } }
-
-    /// The holder of the writer lock; nil if nobody holds it or the holder is unknown.
-    package var writerNote: WriterLockHolder? { shared?.otherWriter ?? writer.withLock { $0 } }
-}

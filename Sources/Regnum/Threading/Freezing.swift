@@ -87,7 +87,7 @@ extension RealmCore {
             configuration: settings.configuration, place: settings.place, database: settings.database,
             schema: settings.schema, queue: settings.queue)
         kept.mailbox = settings.mailbox
-        core.configurationBox = kept
+        core.openedWith = kept
         core.bind(settings.schema.classes)
         return RealmCache.shared.insert(frozen: core, at: key)
     }

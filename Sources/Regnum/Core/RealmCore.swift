@@ -13,8 +13,8 @@ package final class RealmCore {
     package let session: Session
     package let isReadOnly: Bool
     package let isFrozen: Bool
-    /// The configuration it was opened with, and anything else the opener keeps with it.
-    @exclusivity(unchecked) package var configurationBox: AnyObject?
+    /// The settings it was opened with. `RealmOpening` sets them before it hands out the core; nil only in tests.
+    @exclusivity(unchecked) var openedWith: RealmSettings?
     /// Called when the caller is on another thread than the owner. Returns true if access is allowed nevertheless (a
     /// queue or an actor that moved to another thread); it has then set `session.state.pointee.owner`.
     package var adoptsCaller: (() -> Bool)?
@@ -135,7 +135,7 @@ package final class RealmCore {
         guard let table, binding.fits(table.definition) else {
             misuse(
                 "Another process has migrated the Realm to schema version \(session.schemaVersion), in which class "
-                    + "'\(binding.schema.name)' is another. Update this program, or open the Realm anew with the "
+                    + "'\(binding.schema.name)' is another. Update this program, or open the Realm again with the "
                     + "classes of that version.")
         }
         binding.table = table
@@ -143,42 +143,8 @@ package final class RealmCore {
 
     func remember(dynamic binding: ClassBinding) { dynamicBindings[binding.tableKey] = binding }
 
-    // MARK: Confinement
-
-    /// Reports a programmer error unless access is allowed on this thread. Costs two loads and a comparison on the
-    /// owner's thread, 20 ns for queues and actors.
-    @inline(__always)
-    package func check() {
-        if session.state.pointee.owner != currentThreadWord() || asksAlways { checkSlowly() }
-    }
-
-    @inline(never)
-    private func checkSlowly() {
-        if session.database.isForked {
-            misuse(
-                "Realm used in the child of a fork. What was opened before the fork belongs to the parent process: "
-                    + "open the Realm again in the child, or fork before you open one.")
-        }
-        if isFrozen {
-            if isClosed { misuse("Cannot read from a frozen Realm which has been invalidated. Freeze it anew.") }
-            return
-        }
-        if adoptsCaller?() == true { return }
-        let home = (configurationBox as? RealmSettings)?.home ?? "another thread"
-        misuse(
-            "Realm accessed from incorrect thread. It was opened on \(home) and is used on "
-                + "\(Confinement.callerDescription). Open a Realm there, or hand over a frozen copy or a "
-                + "ThreadSafeReference.")
-    }
-
-    /// True if access is allowed on this thread; as `check`, but without reporting an error.
-    var isRightfulCaller: Bool {
-        if session.state.pointee.owner == currentThreadWord() && !asksAlways { return true }
-        return isFrozen || adoptsCaller?() == true
-    }
-
     /// True for a frozen Realm after `invalidate`.
-    var isClosed: Bool { (configurationBox as? RealmSettings).map { $0.invalidations > 0 } ?? false }
+    var isClosed: Bool { openedWith.map { $0.invalidations > 0 } ?? false }
 
     package var isWriting: Bool { session.state.pointee.isWriting }
 
@@ -201,7 +167,7 @@ package final class RealmCore {
     package func binding(for type: ObjectBase.Type) -> ClassBinding {
         touch()
         if let found = bindingIfAny(for: type) { return found }
-        if let clash = (configurationBox as? RealmSettings)?.schema.clashes[ObjectIdentifier(type)] {
+        if let clash = openedWith?.schema.clashes[ObjectIdentifier(type)] {
             misuse(clash)
         }
         refuseClass(ClassNames.name(of: type))

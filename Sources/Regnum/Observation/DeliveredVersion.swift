@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The version that observers were last notified of: the next delivery compares it with the version that the Realm shows.
+//
+//     none ──begin──▶ at a version ──advanced──▶ at a later one
+//      ▲                   └──end: no observer is left──┐
+//      └────────────────────────────────────────────────┘
+//
+// An observer that is added while the others are behind has a version of its own until its first delivery.
+//
+// Confined to the Realm.
+
+internal import RegnumEngine
+
+final class DeliveredVersion {
+    /// Nil while there are no observers.
+    private(set) var session: Session?
+    /// True if all changes since then were made through this Realm.
+    private(set) var isLocal = true
+    /// True if an observer began at a version of its own.
+    private(set) var hasLatecomer = false
+    /// The version that such observers share.
+    private var lateStart: Session?
+
+    /// Begins with the version that `shown` shows.
+    func begin(_ shown: Session) {
+        assert(session == nil, "observers have a version already")
+        session = shown
+    }
+
+    /// Ends with the last observer. Without one there are no changes yet that were made elsewhere.
+    func end() {
+        session = nil
+        isLocal = true
+    }
+
+    /// Records that the Realm shows changes that were made elsewhere.
+    func noteForeignChanges() { isLocal = false }
+
+    /// Records a delivery: later changes are local until others come.
+    func noteDelivery() { isLocal = true }
+
+    /// True if the Realm, at the version of `shown`, has moved since the last delivery.
+    func isBehind(_ shown: Session) -> Bool { session.map { $0.version != shown.version } ?? false }
+
+    /// Returns the version of an observer that begins with what `shown` shows, while the others are behind. `make`
+    /// opens a session there.
+    func latecomerStart(
+        _ shown: Session, _ make: () throws(EngineError) -> Session
+    ) throws(EngineError) -> Session? {
+        if lateStart?.shows(versionOf: shown) != true { lateStart = try make() }
+        hasLatecomer = true
+        return lateStart
+    }
+
+    /// Records that an observer has a version of its own.
+    func noteLatecomer() { hasLatecomer = true }
+
+    /// Records that the delivery that asks observers with a version of their own has begun. Returns whether there were
+    /// any.
+    func takeLatecomers() -> Bool {
+        defer { (hasLatecomer, lateStart) = (false, nil) }
+        return hasLatecomer
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks of the laws that `FreeSpace` keeps by itself. Which pages are live is the subject of `IntegrityCheck`.
+
+extension FreeSpace {
+    /// Files of more pages are not checked at each commit in debug builds: 256 MiB.
+    private static let checkedPages: UInt64 = 1 << 16
+
+    /// Returns what is wrong; empty if nothing is. O(pages / 64 + pending extents × log).
+    func findings() -> [String] {
+        var findings: [String] = []
+        let extents = freeExtents
+        let count = extents.reduce(0) { $0 + $1.pageCount }
+        if count != freePages { findings.append("\(freePages) pages count as free, \(count) are") }
+        if let first = firstFreePage, first < lowest { findings.append("page \(first) is free below \(lowest)") }
+        if let first = extents.first, first.page < FormatLimits.reservedPages {
+            findings.append("page \(first.page) is reserved and free")
+        }
+        if let last = extents.last, last.end > highWater { findings.append("page \(last.end - 1) is free behind the end") }
+        var end = FormatLimits.reservedPages
+        for entry in pending.sorted(by: { $0.extent.page < $1.extent.page }) {
+            let extent = entry.extent
+            if extent.page < end { findings.append("page \(extent.page) is pending twice, or reserved") }
+            if !isTaken(extent) { findings.append("page \(extent.page) is pending and free, or behind the end") }
+            if entry.birth >= entry.death { findings.append("page \(extent.page) was freed before it was written") }
+            end = extent.end
+        }
+        return findings
+    }
+
+    /// Traps in debug builds if a law is broken. Seeded bugs break them on purpose.
+    func assertInvariants(_ mutant: ProtocolMutant?) {
+        assert(
+            mutant != nil || highWater > Self.checkedPages || findings().isEmpty,
+            "free space: \(findings().prefix(3).joined(separator: "; "))")
+    }
+}
