@@ -53,16 +53,25 @@ private struct Creation {
     /// Objects with rows whose values are not all stored yet; the last one is being processed.
     private var frames: [Frame] = []
 
-    /// Identifies a managed object by its row, because each read of a link creates another accessor, and an unmanaged
-    /// object by its address.
+    /// An object to copy, identified by its row if it is managed, because each read of a link creates another
+    /// accessor, and by its address if not. Holds the object: the address of a freed one may be that of another.
     struct Source: Hashable {
         private let place: UInt
         private let key: UInt64
+        private let object: ObjectBase
 
         init(_ object: ObjectBase) {
+            self.object = object
             place =
                 object.rowContext.map { UInt(bitPattern: $0) } ?? UInt(bitPattern: ObjectIdentifier(object))
             key = object.rowContext == nil ? 0 : object.rowKey.rawValue
+        }
+
+        static func == (left: Source, right: Source) -> Bool { left.place == right.place && left.key == right.key }
+
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(place)
+            hasher.combine(key)
         }
     }
 

@@ -52,23 +52,72 @@ extension RealmCore {
     /// Creates an object, through its class if there is one. Values can be nested as deeply as memory allows, except
     /// those of embedded objects.
     func dynamicCreate(_ binding: ClassBinding, _ value: Any, _ update: Realm.UpdatePolicy) -> ObjectKey {
-        var waiting: [Unset] = []
-        let key = dynamicBegin(binding, value, update, &waiting)
-        while let next = waiting.popLast() {
-            let value = linked(next, &waiting)
-            ObjectFilling.set(value, next.property, next.object)
+        var creation = DynamicCreation(core: self)
+        return creation.create(binding, value, update)
+    }
+
+    fileprivate func newRow(_ binding: ClassBinding) -> ObjectKey {
+        engine { () throws(EngineError) in
+            let location = try binding.table.insertRow()
+            try binding.table.finishInsert(location)
+            return ObjectKey(rawValue: location.group.pointee.key(at: location.row))
+        }
+    }
+}
+
+/// The state of one call of `dynamicCreate`. As `create`, it keeps its own list of the objects that wait for those they
+/// link to. The values of an object are complete before the next value beside it is looked at, so that a primary key
+/// that occurs twice has the values that it has last.
+private struct DynamicCreation {
+    let core: RealmCore
+    /// Objects with rows whose values are not all stored yet; the last one is being processed.
+    private var frames: [Frame] = []
+
+    private struct Frame {
+        let object: ObjectBase
+        /// The values that may lead to other objects.
+        let entries: [(property: ClassProperty, value: Any)]
+        var next = 0
+        var step: Step?
+    }
+
+    /// A property whose objects are being created.
+    private struct Step {
+        let property: ClassProperty
+        let target: ClassBinding
+        /// For a map: the keys of `given`.
+        var keys: [String] = []
+        let given: [Any]
+        /// The values with objects in place of the values that represent them.
+        var made: [Any] = []
+    }
+
+    init(core: RealmCore) { self.core = core }
+
+    mutating func create(_ binding: ClassBinding, _ value: Any, _ update: Realm.UpdatePolicy) -> ObjectKey {
+        let key = begin(binding, value, update)
+        while let top = frames.indices.last {
+            if var step = frames[top].step.take() {
+                while step.made.count < step.given.count, frames.count == top + 1 {
+                    step.made.append(linked(step.given[step.made.count], step.target))
+                }
+                if frames.count == top + 1 { finish(step, frames[top].object) } else { frames[top].step = step }
+            } else if frames[top].next < frames[top].entries.count {
+                frames[top].next += 1
+                store(frames[top].entries[frames[top].next - 1], top)
+            } else {
+                frames.removeLast()
+            }
         }
         return key
     }
 
-    /// Finds the object or creates its row. Values that lead to other objects are appended to `waiting`.
-    private func dynamicBegin(
-        _ binding: ClassBinding, _ value: Any, _ update: Realm.UpdatePolicy, _ waiting: inout [Unset]
-    ) -> ObjectKey {
-        if let typed = self.binding(forTable: binding.tableKey) {
-            if typed.schema.isEmbedded { return createEmbedded(typed, value) }
+    /// Finds the object or creates its row. Values that may lead to other objects are left in a frame.
+    private mutating func begin(_ binding: ClassBinding, _ value: Any, _ update: Realm.UpdatePolicy) -> ObjectKey {
+        if let typed = core.binding(forTable: binding.tableKey) {
+            if typed.schema.isEmbedded { return core.createEmbedded(typed, value) }
             let policy = typed.schema.primaryKey == nil && update == .all ? .error : update
-            return create(typed, value, update: policy)
+            return core.create(typed, value, update: policy)
         }
         let schema = binding.schema
         // All values are checked before anything is created.
@@ -81,14 +130,14 @@ extension RealmCore {
                 others.append((property, value))
                 continue
             }
-            guard let raw = property.coercedRaw(value).map({ self.storedValue($0, update) }) else {
+            guard let raw = property.coercedRaw(value).map({ core.storedValue($0, update) }) else {
                 ObjectFilling.refuse(value, property, schema)
             }
             if property.isPrimaryKey {
                 hasKey = true
-                key = engine { () throws(EngineError) in try binding.table.key(forPrimaryKey: raw) }
+                key = core.engine { () throws(EngineError) in try binding.table.key(forPrimaryKey: raw) }
                 if key != nil, update == .error {
-                    if hasUnprovedKeys(binding) {
+                    if core.hasUnprovedKeys(binding) {
                         key = nil
                         plain.append((binding.columns[property.offset], raw))
                         continue
@@ -108,40 +157,51 @@ extension RealmCore {
         if !hasKey, let place = schema.primaryKey {
             misuse("Missing value for property '\(schema.name).\(schema.properties[place].name)'")
         }
-        let made = key ?? newRow(binding)
-        for (column, value) in plain { replace(value, binding, column, made, key == nil ? .all : .modified) }
+        let made = key ?? core.newRow(binding)
+        for (column, value) in plain { core.replace(value, binding, column, made, key == nil ? .all : .modified) }
         let object = binding.makeAccessor(made)
-        waiting += others.reversed().map { Unset(object: object, property: $0.property, value: $0.value) }
+        if !others.isEmpty { frames.append(Frame(object: object, entries: others)) }
         return made
     }
 
-    /// A property that leads to other objects, and the value still to be set.
-    private struct Unset {
-        let object: ObjectBase
-        let property: ClassProperty
-        let value: Any
-    }
-
-    /// Returns the value with the values that represent objects replaced by new objects.
-    private func linked(_ unset: Unset, _ waiting: inout [Unset]) -> Any {
-        let (property, binding) = (unset.property, unset.object.binding)
-        let column = binding.columns[property.offset]
-        guard property.hasTarget, let present = unwrapped(unset.value), !binding.table.ownsTargets(of: column),
+    /// Stores a value, or makes it the step of the frame if it leads to objects that may have to be created.
+    private mutating func store(_ entry: (property: ClassProperty, value: Any), _ top: Int) {
+        let (property, value) = entry
+        let object = frames[top].object
+        let column = object.binding.columns[property.offset]
+        guard property.hasTarget, let present = unwrapped(value), !object.binding.table.ownsTargets(of: column),
             !isInstance(present) || !(present is any AnyOwnedCollection)
-        else { return unset.value }
-        let target = dynamicTarget(of: binding, column)
-        if !property.isOwnedCollection { return linked(present, target, &waiting) }
-        if property.isMap {
-            guard var entries = Coercion.entries(present) else { return present }
-            for (key, value) in entries { entries[key] = linked(value, target, &waiting) }
-            return entries
+        else { return ObjectFilling.set(value, property, object) }
+        let target = core.dynamicTarget(of: object.binding, column)
+        if !property.isOwnedCollection {
+            frames[top].step = Step(property: property, target: target, given: [present])
+        } else if property.isMap, let entries = Coercion.entries(present) {
+            frames[top].step = Step(
+                property: property, target: target, keys: Array(entries.keys), given: Array(entries.values))
+        } else if !property.isMap, let elements = Coercion.elements(present) {
+            frames[top].step = Step(property: property, target: target, given: elements)
+        } else {
+            // Reports what does not fit.
+            ObjectFilling.set(present, property, object)
         }
-        return Coercion.elements(present)?.map { linked($0, target, &waiting) } ?? present
     }
 
-    private func linked(_ value: Any, _ target: ClassBinding, _ waiting: inout [Unset]) -> Any {
+    /// Returns the object for a value that represents one, and any other value as it is.
+    private mutating func linked(_ value: Any, _ target: ClassBinding) -> Any {
         guard let present = unwrapped(value), objectBase(present) == nil else { return value }
-        return target.makeAccessor(dynamicBegin(target, present, .all, &waiting))
+        return target.makeAccessor(begin(target, present, .all))
+    }
+
+    /// Stores a property after all objects it leads to are created.
+    private func finish(_ step: Step, _ object: ObjectBase) {
+        if !step.property.isOwnedCollection {
+            ObjectFilling.set(step.made[0], step.property, object)
+        } else if step.property.isMap {
+            let entries = Dictionary(uniqueKeysWithValues: zip(step.keys, step.made))
+            ObjectFilling.set(entries, step.property, object)
+        } else {
+            ObjectFilling.set(step.made, step.property, object)
+        }
     }
 
     /// Returns the number for a new object whose values provide none.
@@ -153,14 +213,6 @@ extension RealmCore {
         if let value = given.first(where: { $0.column == column })?.value, value != .int(0), value != .null {
             return nil
         }
-        return (place, column, nextNumber(binding, column))
-    }
-
-    private func newRow(_ binding: ClassBinding) -> ObjectKey {
-        engine { () throws(EngineError) in
-            let location = try binding.table.insertRow()
-            try binding.table.finishInsert(location)
-            return ObjectKey(rawValue: location.group.pointee.key(at: location.row))
-        }
+        return (place, column, core.nextNumber(binding, column))
     }
 }

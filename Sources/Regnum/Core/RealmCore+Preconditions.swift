@@ -37,7 +37,10 @@ extension RealmCore {
 
     /// Throws if adding the objects, or one that they lead to, would be a programmer error. Returns the unmanaged ones
     /// among all of these. O(objects visited).
-    package func checkMayAdd(_ objects: [Object]) throws -> [ObjectBase] {
+    package func checkMayAdd(_ objects: [Object], update: Realm.UpdatePolicy) throws -> [ObjectBase] {
+        for object in objects where update != .error && object.classSchema.primaryKey == nil {
+            throw refusal("'\(object.classSchema.name)' does not have a primary key and can not be updated")
+        }
         var waiting: [ObjectBase] = objects.reversed()
         var found: [ObjectBase] = []
         var seen: Set<ObjectIdentifier> = []
@@ -52,9 +55,32 @@ extension RealmCore {
                 throw refusal(unknownClass(ClassNames.name(of: type(of: object))))
             }
             found.append(object)
-            for property in binding.schema.properties { property.forEachTarget(of: object) { waiting.append($0) } }
+            for property in binding.schema.properties {
+                var problem: String?
+                property.forEachTarget(of: object) { target, wanted in
+                    problem = problem ?? self.problem(linking: target, to: wanted, isKnown: seen)
+                    waiting.append(target)
+                } problem: { problem = problem ?? $0 }
+                if let problem { throw refusal(problem) }
+            }
         }
         return found
+    }
+
+    /// Why an object that is about to be added must not link to `target`; nil if it may. `seen` are the objects that are
+    /// added already.
+    private func problem(
+        linking target: ObjectBase, to wanted: ObjectBase.Type?, isKnown seen: Set<ObjectIdentifier>
+    ) -> String? {
+        if let wanted, !target.stands(for: wanted) {
+            return "Can't set object of type '\(target.classSchema.name)' to property of type "
+                + "'\(ClassNames.name(of: wanted))'"
+        }
+        if target.isOwned || target is EmbeddedObject && seen.contains(ObjectIdentifier(target)) {
+            return "Can't set link to existing managed embedded object. An embedded object belongs to one object only: "
+                + "assign a copy made by 'init(value:)'."
+        }
+        return nil
     }
 
     /// The error of an operation whose counterpart in the synchronous API ends the program.
@@ -77,6 +103,8 @@ extension RealmCore {
             let binding = binding(for: type(of: object))
             guard let index = binding.schema.primaryKey else { continue }
             let property = binding.schema.properties[index]
+            // Gets a number that is free when it is added.
+            if property.isAutoIncremented, isUnnumbered(object, property) { continue }
             let value = property.raw(object).value
             if engine({ () throws(EngineError) in try binding.table.key(forPrimaryKey: value) }) != nil {
                 return true
@@ -92,8 +120,11 @@ extension RealmCore {
 }
 
 extension ClassProperty {
-    /// Calls `body` with each object that an unmanaged object refers to through this property.
-    fileprivate func forEachTarget(of object: ObjectBase, _ body: (ObjectBase) -> Void) {
+    /// Calls `body` with each object that an unmanaged object refers to through this property, and the class that it
+    /// must have, if any; and `problem` with a reason for which the property's value cannot be stored.
+    fileprivate func forEachTarget(
+        of object: ObjectBase, _ body: (ObjectBase, ObjectBase.Type?) -> Void, problem: (String) -> Void
+    ) {
         guard !isComputed, hasTarget || shape.type == .any else { return }
         let raws =
             if isOwnedCollection {
@@ -102,8 +133,13 @@ extension ClassProperty {
                 [storage == .boxField ? box(in: object).unmanagedValue : raw(object)]
             }
         for raw in raws {
-            if let target = raw.object { body(target) }
-            raw.mixed?.forEachObject { body($0) }
+            if let target = raw.object { body(target, shape.target) }
+            guard let mixed = raw.mixed else { continue }
+            if !mixed.isStorable() {
+                problem("Lists and dictionaries can be nested at most \(MixedCodec.depthLimit) levels deep.")
+                continue
+            }
+            mixed.forEachObject { body($0, nil) }
         }
     }
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Deinitialisation of unmanaged objects and collections. Swift releases an object's fields within the release of the
-// object, so deinitialising a long chain of objects would need a stack as deep as the chain. Here each object moves its
-// references to a list of its thread, and the outermost release works through that list.
+// object, so deinitialising a long chain of objects would need a stack as deep as the chain. Here each object takes the
+// references out of its fields and releases them itself, in the order of the fields. Beyond a depth of 64 objects it
+// moves them to a list of its thread instead, and the outermost release works through that list. So the objects of
+// ordinary graphs are deinitialised in Swift's order, each within its owner.
 //
 // A superclass's deinitialiser runs before the fields of its subclasses are destroyed, so that the one of `ObjectBase`
 // can take the references out of them. The memory then holds zeros, whose destruction has no effect.
@@ -10,9 +12,21 @@ internal import RegnumSystem
 private import Synchronization
 
 enum DeepRelease {
-    /// References that the calling thread has yet to release; nil if no release is running.
-    private typealias Waiting = [Unmanaged<AnyObject>]
-    private static let waiting = ThreadPointer()
+    private typealias References = [Unmanaged<AnyObject>]
+
+    /// The releases that run on a thread, one within the other.
+    private struct Running {
+        /// The number of releases that run.
+        var depth = 1
+        /// What they have taken and not yet released, outermost first.
+        var taken: References = []
+        /// References taken beyond the limit, which the outermost release works through.
+        var waiting: References = []
+    }
+
+    /// The calling thread's releases; nil if none runs.
+    private static let running = ThreadPointer()
+    private static let depthLimit = 64
 
     /// Takes and releases the references in the fields of an unmanaged object. Called by the object's deinitialiser.
     static func empty(_ object: UnsafeMutableRawPointer, of type: ObjectBase.Type) {
@@ -34,15 +48,33 @@ enum DeepRelease {
     /// Releases the references that `take` appends to the list. When `take` returns, nothing else may hold them;
     /// otherwise they are not deinitialised here.
     static func release(_ take: (inout [Unmanaged<AnyObject>]) -> Void) {
-        if let outer = waiting.value { return take(&outer.assumingMemoryBound(to: Waiting.self).pointee) }
-        var taken: Waiting = []
-        take(&taken)
-        if taken.isEmpty { return }
-        withUnsafeMutablePointer(to: &taken) { list in
-            waiting.value = UnsafeMutableRawPointer(list)
-            while let next = list.pointee.popLast() { next.release() }
-            waiting.value = nil
+        if let outer = running.value { return release(take, within: outer.assumingMemoryBound(to: Running.self)) }
+        var state = Running()
+        take(&state.taken)
+        if state.taken.isEmpty { return }
+        withUnsafeMutablePointer(to: &state) { state in
+            running.value = UnsafeMutableRawPointer(state)
+            releaseTaken(from: 0, state)
+            while let next = state.pointee.waiting.popLast() { next.release() }
+            running.value = nil
         }
+    }
+
+    private static func release(
+        _ take: (inout References) -> Void, within state: UnsafeMutablePointer<Running>
+    ) {
+        if state.pointee.depth >= depthLimit { return take(&state.pointee.waiting) }
+        let start = state.pointee.taken.count
+        take(&state.pointee.taken)
+        state.pointee.depth += 1
+        releaseTaken(from: start, state)
+        state.pointee.depth -= 1
+    }
+
+    /// Releases, in order, what was taken last. Releases within these take more behind them and leave none.
+    private static func releaseTaken(from start: Int, _ state: UnsafeMutablePointer<Running>) {
+        for place in start..<state.pointee.taken.count { state.pointee.taken[place].release() }
+        state.pointee.taken.removeSubrange(start...)
     }
 }
 
@@ -59,7 +91,9 @@ private final class HoldingFields: Sendable {
         self.type = ObjectIdentifier(type)
         var references: [Int] = []
         var values: [Int] = []
-        for field in FieldScan(type).fields {
+        // A field that is no property may be unowned.
+        let ignored = Set(type.ignoredProperties())
+        for field in FieldScan(type).fields where !ignored.contains(field.name) {
             if let wrapper = field.type as? any AnyPersisted.Type {
                 let shape = wrapper.valueType._shape
                 let holds = shape.target != nil || shape.type == .any

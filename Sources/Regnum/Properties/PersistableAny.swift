@@ -209,6 +209,17 @@ extension AnyRealmValue {
         }
     }
 
+    /// Returns whether the value's collections are nested no more deeply than can be stored.
+    func isStorable(_ depth: Int = 0) -> Bool {
+        switch self {
+        case .object: depth < MixedCodec.depthLimit
+        case .list(let list): depth < MixedCodec.depthLimit && list.allSatisfy { $0.isStorable(depth + 1) }
+        case .dictionary(let map):
+            depth < MixedCodec.depthLimit && map.pairs.allSatisfy { $0.value.isStorable(depth + 1) }
+        default: true
+        }
+    }
+
     /// Reports a programmer error for a value that a set cannot hold.
     func requireSetElement() {
         switch self {

@@ -111,6 +111,15 @@ extension AnyRealmValue {
 
     private static func areEqualCollections(_ left: AnyRealmValue, _ right: AnyRealmValue) -> Bool {
         var pairs = [(left, right)]
+        // Collections that contain themselves lead to the same pair again.
+        struct Pair: Hashable {
+            let left: ObjectIdentifier
+            let right: ObjectIdentifier
+        }
+        var seen: Set<Pair> = []
+        func isNew(_ left: AnyObject, _ right: AnyObject) -> Bool {
+            seen.insert(Pair(left: ObjectIdentifier(left), right: ObjectIdentifier(right))).inserted
+        }
         /// Returns false if the values differ; collections are appended to `pairs` for later.
         func isEqualSoFar(_ left: AnyRealmValue, _ right: AnyRealmValue) -> Bool {
             if !left.isCollection { return TextKey.areEqual(left, right) }
@@ -120,7 +129,7 @@ extension AnyRealmValue {
         while let pair = pairs.popLast() {
             switch pair {
             case (.list(let left), .list(let right)):
-                if left === right { continue }
+                if left === right || !isNew(left, right) { continue }
                 guard !left.isManaged, !right.isManaged else {
                     if left == right { continue }
                     return false
@@ -130,7 +139,7 @@ extension AnyRealmValue {
                     return false
                 }
             case (.dictionary(let left), .dictionary(let right)):
-                if left === right { continue }
+                if left === right || !isNew(left, right) { continue }
                 guard !left.isManaged, !right.isManaged else {
                     if left == right { continue }
                     return false

@@ -18,25 +18,46 @@ extension DatabaseRegistry {
         let thread = CurrentThread.id
         // An exit inside a write transaction, or in a signal handler, has interrupted whatever this thread was doing.
         ProcessEnd.run(until: deadline) {
-            for database in self.openFiles { database.closeAtExit(of: thread, until: deadline) }
+            let databases = self.openFiles.filter(\.hasToCloseAtExit)
+            // None waits for another one's writer before all commits are durable.
+            for database in databases { try? database.makeDurable() }
+            var open = databases
+            while true {
+                open.removeAll { $0.closeAtExit(of: thread) }
+                if open.isEmpty || MonotonicClock.now() > deadline { return }
+                CurrentThread.sleep(nanoseconds: 1_000_000)
+            }
         }
     }
 }
 
 extension Database {
-    /// Makes all commits durable and writes the clean-shutdown record. `thread` ends the process: a transaction that it
-    /// has begun goes no further. Other threads may go on writing in the meantime.
-    fileprivate func closeAtExit(of thread: UInt, until deadline: UInt64) {
-        if isForked || options.isReadOnly || isVolatile || !queue.monitor.withLock({ queue.hasCommitted }) { return }
-        let isWithinWrite = writerLock.isHeld(by: thread)
-        if !isWithinWrite {
-            while (try? tryEnterWriter()) != true {
-                if MonotonicClock.now() > deadline { return }
-                CurrentThread.sleep(nanoseconds: 1_000_000)
-            }
+    fileprivate var hasToCloseAtExit: Bool {
+        !isForked && !options.isReadOnly && !isVolatile && queue.monitor.withLock { queue.hasCommitted }
+    }
+
+    /// Writes the clean-shutdown record. `thread` ends the process: a transaction that it has begun goes no further.
+    /// Other threads may go on writing in the meantime. Returns false if one of them is within a transaction: try again.
+    fileprivate func closeAtExit(of thread: UInt) -> Bool {
+        if writerLock.isHeld(by: thread) {
+            try? syncAll()
+            writeSettledSlotLocked()
+            return true
         }
-        do { try syncAll() } catch {}
+        do throws(EngineError) {
+            if !writerLock.takeUnaccepted() {
+                guard try tryEnterWriter() else {
+                    // A process that writes records the end of its own commits.
+                    return shared?.otherWriter != nil
+                }
+            }
+        } catch {
+            // Nothing is lost: damage to the newest commit then looks like a crash.
+            return true
+        }
+        try? syncAll()
         writeSettledSlotLocked()
-        if !isWithinWrite { leaveWriter() }
+        leaveWriter()
+        return true
     }
 }

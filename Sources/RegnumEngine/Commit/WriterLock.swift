@@ -100,6 +100,14 @@ final class WriterLock: Sendable {
         }
     }
 
+    /// Takes an offered lock, for the end of the process: `onTaken` is not called. True if it was offered.
+    func takeUnaccepted() -> Bool {
+        state.withLock { state in
+            defer { state.offer = nil }
+            return state.offer != nil
+        }
+    }
+
     /// Takes the lock offered as `number`; true if it was still offered, and the caller holds it now.
     func accept(_ number: UInt64) -> Bool {
         state.withLock { state in

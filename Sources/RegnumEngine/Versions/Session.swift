@@ -459,6 +459,7 @@ package final class Session {
             try checkRules()
             try requireRoomToSeal()
             _ = try checkFile()
+            try database.checkDurableSlot()
             let root = try seal()
             made = try database.commit(
                 Database.Sealed(blocks: space, catalog: root, before: current, base: ticket), wanted, onDone)

@@ -150,7 +150,7 @@
                 if let home = object._homeCore, !home.isHere { throw ReactiveRealmError.wrongThread }
                 if object.isInvalidated { throw ReactiveRealmError.deletedInAnotherThread }
             }
-            let added = try core.checkMayAdd(objects)
+            let added = try core.checkMayAdd(objects, update: update)
             if update == .error, core.wouldRepeatPrimaryKey(added) { throw ReactiveRealmError.alreadyExists }
             add(objects, update: update)
         }
