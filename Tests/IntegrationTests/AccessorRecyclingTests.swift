@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loop may hand out one accessor again and again, but never one that somebody still holds.
+// An iteration may return the same accessor object repeatedly, but never one that the caller still references.
 
 import Foundation
 import RealmSwift
@@ -18,7 +18,7 @@ private final class Unowned {
     init(_ item: ListModels.Item) { self.item = item }
 }
 
-@Suite("Elements held across a loop")
+@Suite("Accessor recycling")
 struct AccessorRecyclingTests {
     static func realm() throws -> Realm {
         let realm = try ListModels.realm()
@@ -30,7 +30,7 @@ struct AccessorRecyclingTests {
         return realm
     }
 
-    /// Sequences over the same 300 items, by other ways.
+    /// Different ways to iterate over the same 300 items.
     static let ways = ["table", "filter", "sorted", "list", "any", "lazy", "table[]", "filter[]", "sorted[]"]
 
     private static func byPosition(_ results: Results<Item>) -> AnySequence<ListModels.Item> {
@@ -52,7 +52,7 @@ struct AccessorRecyclingTests {
         }
     }
 
-    @Test("strongly, in arrays, closures, properties and tuples", arguments: ways)
+    @Test("Elements that a loop keeps in arrays, closures, variables and tuples keep their values", arguments: ways)
     func strong(_ way: String) throws {
         let realm = try Self.realm()
         var held: [ListModels.Item] = []
@@ -71,7 +71,7 @@ struct AccessorRecyclingTests {
         #expect(pairs.allSatisfy { $0.0.n == $0.1 } && pairs.count == 100)
     }
 
-    @Test("weakly and unowned", arguments: ways)
+    @Test("Weak and unowned references to elements of a loop stay valid", arguments: ways)
     func weakly(_ way: String) throws {
         let realm = try Self.realm()
         var weak: [(Weak, Int)] = []
@@ -88,7 +88,7 @@ struct AccessorRecyclingTests {
         #expect(unowned.allSatisfy { $0.0.item.n == $0.1 } && strong.count == 43)
     }
 
-    @Test("by its list property and by a link of it", arguments: ways)
+    @Test("Every sequence method returns each element once", arguments: ways)
     func throughProperties(_ way: String) throws {
         let realm = try Self.realm()
         var seen: [ListModels.Item?] = []
@@ -108,7 +108,7 @@ struct AccessorRecyclingTests {
         #expect(Self.items(realm, way).sorted { $0.n > $1.n }.first?.n == 299)
     }
 
-    @Test("lists of an element that is gone from the loop stay good")
+    @Test("Lists and filters taken from an element stay valid after the loop has passed the element")
     func lists() throws {
         let realm = try ListModels.realm()
         try realm.write { for n in 0..<50 { realm.create(Holder.self, value: ["ints": [n]]) } }
@@ -121,7 +121,7 @@ struct AccessorRecyclingTests {
         #expect(lists.map { $0[0] } == Array(0..<50) && filters.allSatisfy { $0.isEmpty })
     }
 
-    @Test("writes in the loop's body, with and without deleting the element")
+    @Test("A loop may change or delete its current element")
     func writes() throws {
         let realm = try Self.realm()
         var seen = 0
@@ -136,7 +136,7 @@ struct AccessorRecyclingTests {
         #expect(realm.objects(Item.self).filter("n < 0").count == 150)
     }
 
-    @Test("an accessor that is handed out again lives with what was made after a roll-back")
+    @Test("A recycled accessor is valid for an object that is created after a rollback")
     func rolledBack() throws {
         let realm = try Self.realm()
         let all = realm.objects(Item.self)
@@ -151,7 +151,7 @@ struct AccessorRecyclingTests {
         #expect(all[5].n == 1005 && all[4].n == 4)
     }
 
-    @Test("results that nobody holds any more keep nothing open")
+    @Test("Unreferenced results do not keep the Realm open")
     func released() throws {
         weak var holder: Holder?
         let configuration = Realm.Configuration(
@@ -163,13 +163,13 @@ struct AccessorRecyclingTests {
             holder = realm.objects(Holder.self).first
         }
         #expect(holder == nil)
-        // In memory: what was there is gone with the last that kept it open.
+        // An in-memory Realm is deleted when nothing keeps it open any more.
         #expect(try Realm(configuration: configuration).isEmpty)
     }
 
-    // Whether an accessor keeps a Realm open was asked of what `invalidate` changes meanwhile on the Realm's thread:
-    // `Scripts/tsan` sees that.
-    @Test("accessors that end on another thread while their Realm is invalidated keep nothing open")
+    // An accessor is released on one thread while `invalidate` runs on the Realm's thread. `Scripts/tsan` detects a
+    // race.
+    @Test("Accessors that are released on another thread during invalidation do not keep the Realm open")
     func endedElsewhere() throws {
         let configuration = Realm.Configuration(
             inMemoryIdentifier: UUID().uuidString, objectTypes: [Item.self, Holder.self])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Realms of actors: opening, writing, refreshing and observing without blocking them.
+// Realms that are confined to actors: opening, writing, refreshing and observing without blocking the actor.
 
 import Dispatch
 import Foundation
@@ -17,7 +17,7 @@ private func memory() -> Realm.Configuration {
     Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [ActorRow.self])
 }
 
-/// A user's actor over a Realm, as apps write it.
+/// An actor that owns a Realm, as in users' programs.
 actor Keeper: NotingActor {
     private var realm: Realm?
     var lines: [String] = []
@@ -59,11 +59,11 @@ actor Keeper: NotingActor {
     nonisolated func leaked() async -> Realm? { await take().realm }
     private func take() -> Box { Box(realm: realm) }
     struct Box: @unchecked Sendable {
-        // Sendable: handed on, never used by two at once.
+        // Sendable: it is handed over and never used by two threads at once.
         let realm: Realm?
     }
 
-    /// Observes the map of the row that it sets one key of afterwards.
+    /// Observes the map of a row, and then changes the map.
     func observeMap() async throws -> NotificationToken {
         let realm = try #require(realm)
         let row = try realm.write { realm.create(ActorRow.self, value: ["id": 1, "map": ["a": 1]]) }
@@ -96,7 +96,7 @@ actor Keeper: NotingActor {
     }
 }
 
-/// What it opens without waiting belongs to the thread that it runs on for the moment.
+/// Opens its Realm synchronously, so the Realm belongs to the thread that runs the actor at that moment.
 private actor Passenger {
     func write(_ configuration: Realm.Configuration) async throws {
         let realm = try Realm(configuration: configuration)
@@ -110,7 +110,7 @@ private actor Passenger {
 }
 
 @Suite struct ActorsTests {
-    @Test("an actor opens a Realm, writes without blocking, and reads what it wrote, on whatever thread it runs")
+    @Test("An actor opens a Realm, writes without blocking, and reads what it wrote on any thread")
     func opening() async throws {
         let keeper = Keeper()
         try await keeper.open(memory())
@@ -123,7 +123,7 @@ private actor Passenger {
         #expect(await keeper.count() == 50)
     }
 
-    @Test("use from outside of the actor is misuse that names the actor")
+    @Test("Access from outside the actor is a programmer error whose message names the actor")
     func confinement() async throws {
         let keeper = Keeper()
         try await keeper.open(memory())
@@ -135,7 +135,7 @@ private actor Passenger {
         #expect(words?.contains("actor Keeper") == true)
     }
 
-    @Test("writes of many tasks and of synchronous calls on one actor all come through, as do those of other actors")
+    @Test("Concurrent asynchronous and synchronous writes of several actors are all committed")
     func contention() async throws {
         let configuration = memory()
         let keepers = [Keeper(), Keeper(), Keeper()]
@@ -160,7 +160,7 @@ private actor Passenger {
         }
     }
 
-    @Test("what only Realms of actors can do is refused on those of threads")
+    @Test("asyncWrite and asyncRefresh are refused for a Realm that is confined to a thread")
     func threads() async throws {
         let texts = [
             try await catchAsyncMisuse { try await Passenger().write(memory()) },
@@ -172,7 +172,7 @@ private actor Passenger {
         }
     }
 
-    @Test("a task that is cancelled does not begin a write")
+    @Test("A cancelled task does not begin a write or open a Realm")
     func cancelledWrite() async throws {
         let keeper = Keeper()
         try await keeper.open(memory())
@@ -189,7 +189,7 @@ private actor Passenger {
         await #expect(throws: CancellationError.self) { try await opening.value }
     }
 
-    @Test("a write that waits for its turn ends at once when its task is cancelled")
+    @Test("Cancelling its task ends a write that waits for the writer lock")
     func cancelledWhileWaiting() async throws {
         let configuration = memory()
         let keeper = Keeper()
@@ -211,7 +211,7 @@ private actor Passenger {
         #expect(try await keeper.add(2) == 1)
     }
 
-    @Test("asyncRefresh sees what others have committed, with autorefresh off too")
+    @Test("asyncRefresh loads the commits of others, also if autorefresh is off")
     func refreshing() async throws {
         let configuration = memory()
         let keeper = Keeper()
@@ -251,7 +251,7 @@ private actor Passenger {
         #expect(realm.objects(ActorRow.self).count == 2)
     }
 
-    @Test("asyncOpen calls back on its queue with a Realm, or with the error; cancelled, with that")
+    @Test("asyncOpen calls back on its queue with a Realm or an error")
     func asyncOpen() async throws {
         let queue = DispatchQueue(label: "callbacks")
         let count: Int = await withCheckedContinuation { continuation in
@@ -274,7 +274,7 @@ private actor Passenger {
         #expect(failed)
     }
 
-    @Test("an observer on an actor is told in order, and ends with its token")
+    @Test("An observer on an actor is notified in order, until its token is invalidated")
     func observing() async throws {
         let keeper = Keeper()
         try await keeper.open(memory())
@@ -291,7 +291,7 @@ private actor Passenger {
         #expect(await keeper.lines.count == 21)
     }
 
-    @Test("a map is observed on an actor: its keys that came, went and have another value")
+    @Test("An observer of a map on an actor receives the inserted and modified keys")
     func observingMaps() async throws {
         let keeper = Keeper()
         try await keeper.open(memory())
@@ -301,7 +301,7 @@ private actor Passenger {
         #expect(token.invalidate())
     }
 
-    @Test("a thread's objects are observed on an actor; a task that is cancelled gets a token that has ended")
+    @Test("An actor observes an object of the main actor; observing in a cancelled task returns an ended token")
     func observingElsewhere() async throws {
         let configuration = memory()
         let queue = DispatchQueue(label: "owner")
@@ -326,7 +326,7 @@ private actor Passenger {
         }
     }
 
-    @Test("asyncWrite throws where too many versions are kept, and writes when they are released")
+    @Test("asyncWrite throws if too many versions are kept, and succeeds after they are released")
     @MainActor func versionLimit() async throws {
         var configuration = Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [ActorRow.self])
         configuration.maximumNumberOfActiveVersions = 1

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Smallest, largest, sum and average, over tables, filters, lists and linking objects.
+// Minimum, maximum, sum and average over tables, filters, lists and linking objects.
 
 import Foundation
 import RealmSwift
@@ -40,7 +40,7 @@ struct AggregatesTests {
         ]
     }
 
-    @Test("nulls and NaN are left out")
+    @Test("Aggregates ignore null and NaN")
     func figures() throws {
         let all = try AggregateModels.realm(Self.values).objects(Sample.self)
         #expect(all.min(ofProperty: "int") as Int? == -4 && all.max(of: \.int) == 10)
@@ -59,7 +59,7 @@ struct AggregatesTests {
         #expect(some.sum(of: \.int) == 13 && some.min(of: \.small) == -2 && some.average(of: \.double) == 1.5)
     }
 
-    @Test("of nothing: no smallest, largest or average, and the sum is 0")
+    @Test("An empty collection has no minimum, maximum or average, and its sum is 0")
     func empty() throws {
         let realm = try AggregateModels.realm([["float": Float.nan]])
         let all = realm.objects(Sample.self)
@@ -71,7 +71,7 @@ struct AggregatesTests {
         #expect(all[0].list.sum(of: \.int) == 0 && all[0].list.max(of: \.int) == nil)
     }
 
-    @Test("sums of integers wrap, sums of floats are made as doubles")
+    @Test("Sums of integers wrap, and floats are summed as doubles")
     func overflow() throws {
         let realm = try AggregateModels.realm([["int": Int.max], ["int": 2]])
         #expect(realm.objects(Sample.self).sum(of: \.int) == Int.min + 1)
@@ -82,7 +82,7 @@ struct AggregatesTests {
                 < 1e-9)
     }
 
-    @Test("over lists each entry counts, over linking objects each link")
+    @Test("Aggregates count each entry of a list and each link of linking objects")
     func collections() throws {
         let realm = try AggregateModels.realm(Self.values)
         let all = realm.objects(Sample.self)
@@ -97,7 +97,7 @@ struct AggregatesTests {
         #expect(list.sum(of: \.float) == 4.5 && list.min(of: \.date) == Date(timeIntervalSince1970: 3))
     }
 
-    @Test("unmanaged lists answer too")
+    @Test("Unmanaged lists have aggregates")
     func unmanaged() {
         let sample = Sample()
         sample.list.append(objectsIn: [Sample(value: ["int": 3]), Sample(value: ["int": 4, "small": 1])])
@@ -111,7 +111,7 @@ struct AggregatesTests {
     }
 
     @Test(
-        "what has no figure is refused",
+        "An aggregate of a property that does not support it is refused",
         arguments: [
             ("text", "Operation 'min' not supported for string property 'AggregateModels_Sample.text'"),
             ("nope", "Invalid property name"), ("list", "Operation 'min' not supported for"),

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists and dictionaries as constants that values of any type are compared with.
+// Lists and dictionaries as constants in queries over values of any type.
 
 import Foundation
 import RealmSwift
 import Testing
 
-@Suite("Collections as constants") struct AnyCollectionConstantsTests {
+@Suite("Collections as constants of queries") struct AnyCollectionConstantsTests {
     class Holder: Object {
         @Persisted(primaryKey: true) var id: Int
         @Persisted var any: AnyRealmValue
@@ -39,7 +39,7 @@ import Testing
         return realm
     }
 
-    @Test("each value is equal to itself alone, wherever it is", arguments: 0..<8)
+    @Test("A collection constant matches only the equal value, in every kind of property and query", arguments: 0..<8)
     func equality(_ index: Int) throws {
         let all = try Self.realm().objects(Holder.self)
         let value = Self.values[index]
@@ -64,7 +64,7 @@ import Testing
         #expect(!NSPredicate(format: "any == %@", Self.values[(index + 1) % 8]).evaluate(with: plain))
     }
 
-    @Test("values of Swift's and Foundation's collections are constants too, and what a Realm has")
+    @Test("Swift, Foundation and managed collections can be constants")
     func otherTypes() throws {
         let all = try Self.realm().objects(Holder.self)
         #expect(all.filter("any == {1, 2}").map(\.id) == [1])
@@ -79,7 +79,7 @@ import Testing
         #expect(all.filter("any BEGINSWITH %@", AnyRealmValue.fromArray([.int(1)])).isEmpty)
     }
 
-    @Test("objects within are those of the Realm")
+    @Test("Objects inside a constant must belong to the queried Realm")
     func objects() throws {
         let realm = try Self.realm()
         let all = realm.objects(Holder.self)
@@ -97,7 +97,7 @@ import Testing
         #expect(message?.contains("Object must be from the Realm being queried") == true)
     }
 
-    @Test("a collection that is an element of itself is refused, and so is one against another type")
+    @Test("A list that contains itself, and a list compared with an integer property, are refused")
     func refused() throws {
         let endless = try misuseText {
             let list = List<AnyRealmValue>()
@@ -111,7 +111,7 @@ import Testing
         #expect(message?.contains("Cannot compare value '{1}' of type 'Array' to property 'id'") == true)
     }
 
-    @Test("the key #any is a key in type-safe queries")
+    @Test("The text #any is an ordinary key in type-safe queries")
     func keyAny() throws {
         let realm = try Self.realm()
         let all = realm.objects(Holder.self)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries into the lists and dictionaries within values of any type.
+// Queries with subscripts into lists and dictionaries inside values of any type.
 
 import Foundation
 import RealmSwift
@@ -36,7 +36,7 @@ enum AnySubscriptModels {
     }
 }
 
-@Suite("Subscripts of any values") struct AnySubscriptsTests {
+@Suite("Subscripts of values of any type") struct AnySubscriptsTests {
     typealias Holder = AnySubscriptModels.Holder
 
     static let cases: [(String, [Int])] = [
@@ -53,20 +53,20 @@ enum AnySubscriptModels {
         ("any['a'] == next.any['a']", [2, 3]),
     ]
 
-    @Test("find what the values hold", arguments: cases)
+    @Test("A subscript selects by key, position or any element", arguments: cases)
     func finds(_ format: String, _ ids: [Int]) throws {
         let all = try AnySubscriptModels.realm().objects(Holder.self)
         #expect(all.filter(format).map(\.id) == ids)
     }
 
-    @Test("arguments may be keys, positions and #any")
+    @Test("Arguments of a format may be keys, positions and #any")
     func arguments() throws {
         let all = try AnySubscriptModels.realm().objects(Holder.self)
         #expect(all.filter("any[%@][%@] == %@", "list", 0, 5).map(\.id) == [0])
         #expect(all.filter("any[%K] == 1", "#any").map(\.id) == [0, 1])
     }
 
-    @Test("type-safe queries say the same, and print as RealmSwift's")
+    @Test("Type-safe subscripts find the same objects and print as RealmSwift prints them")
     func typeSafe() throws {
         let all = try AnySubscriptModels.realm().objects(Holder.self)
         #expect(all.where { $0.any["a"] == .int(1) }.map(\.id) == [0])
@@ -93,7 +93,7 @@ enum AnySubscriptModels {
         },
     ]
 
-    @Test("refuse with the words that RealmSwift's users know", arguments: refusals)
+    @Test("Invalid subscripts are refused with RealmSwift's messages", arguments: refusals)
     func refuses(_ misuse: MisuseCase) throws {
         let message = try misuse.message()
         #expect(message.contains(misuse.words), "\(message)")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures over values of any type, and how a snapshot text writes such values.
+// Aggregates over values of any type, and the format of such values in a snapshot text.
 
 import Foundation
 import RealmSwift
@@ -20,7 +20,7 @@ enum AnyFigures {
     static let early = Date(timeIntervalSince1970: 10)
     static let late = Date(timeIntervalSince1970: 20)
 
-    /// One with these values in each collection, in a Realm or not.
+    /// A holder with these values in each collection, managed or unmanaged.
     static func holder(_ values: [AnyRealmValue], isManaged: Bool) throws -> Holder {
         let holder = Holder()
         holder.list.append(objectsIn: values)
@@ -34,11 +34,11 @@ enum AnyFigures {
     }
 }
 
-@Suite("Figures of values of any type")
+@Suite("Aggregates of values of any type")
 struct AnyValueFiguresTests {
     private typealias Holder = AnyFigures.Holder
 
-    @Test("dates count for the least and the greatest, and not for sums and averages", arguments: [true, false])
+    @Test("Minimum and maximum include dates; sum and average ignore them", arguments: [true, false])
     func dates(isManaged: Bool) throws {
         let (early, late) = (AnyFigures.early, AnyFigures.late)
         let dates = try AnyFigures.holder([.date(late), .date(early), .none], isManaged: isManaged)
@@ -54,7 +54,7 @@ struct AnyValueFiguresTests {
         #expect(mixed.list.value(forKeyPath: "@max.self") as? Date == late)
     }
 
-    @Test("dates of a property of any type count for the least and the greatest")
+    @Test("Minimum and maximum of a property of any type include dates")
     func properties() throws {
         let realm = try memoryRealm(Holder.self)
         try realm.write {
@@ -70,7 +70,7 @@ struct AnyValueFiguresTests {
         #expect(all.average(ofProperty: "any") as Decimal128? == 7)
     }
 
-    @Test("the sum of nothing is the integer 0 in memory")
+    @Test("The sum of a collection without numbers is the integer 0")
     func emptySums() throws {
         #expect(List<AnyRealmValue>().sum() == .int(0) && MutableSet<AnyRealmValue>().sum() == .int(0))
         #expect(Map<String, AnyRealmValue>().sum() == .int(0))
@@ -82,7 +82,7 @@ struct AnyValueFiguresTests {
         #expect(List<Double?>().sum() == 0)
     }
 
-    @Test("a snapshot text has the lists and dictionaries that any values hold, and numbers as Swift writes them")
+    @Test("A snapshot text shows nested lists and dictionaries, and prints numbers as Swift does")
     func snapshotTexts() throws {
         let realm = try memoryRealm(Holder.self)
         try realm.write {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AnyRealmValue: every case there and back, links, nested lists and dictionaries, queries, order, aggregates.
+// AnyRealmValue: storing every case, links, nested lists and dictionaries, queries, order, aggregates.
 
 import Foundation
 import RealmSwift
@@ -222,7 +222,7 @@ struct AnyValuesTests {
         let entries = try filled().objects(Entry.self)
         let sum: AnyRealmValue = entries.sum(of: \.anyCol)
         #expect(sum == .decimal128(8.5))
-        // Dates count among the extremes, and come after numbers.
+        // Minimum and maximum include dates, which are greater than numbers.
         #expect(entries.min(of: \.anyCol) == .decimal128(2.5) && entries.max(of: \.anyCol)?.dateValue != nil)
         let average: AnyRealmValue? = entries.filter("id < 3").average(of: \.anyCol)
         #expect(average == .decimal128(3))

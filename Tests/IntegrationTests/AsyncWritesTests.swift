@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes that wait for their turn without a thread, on queues: order, ends, cancelling, and what synchronous writes
-// do between them. Each stage is a queue of its own; `wait` ends when all asynchronous work of it has.
+// Asynchronous writes on queues: their order, completion and cancellation, mixed with synchronous writes. Each stage
+// has its own queue; `wait` returns when all asynchronous work of the stage has ended.
 
 import Dispatch
 import Foundation
@@ -15,13 +15,13 @@ class AsyncRow: Object {
     @Persisted var name = ""
 }
 
-/// A Realm on a queue of its own, with a list of what happened.
+/// A Realm on its own queue, with a log of events.
 final class AsyncStage: @unchecked Sendable {
     // Sendable: everything is used on the queue.
     let queue = DispatchQueue(label: "async stage")
     var realm: Realm?
     var lines: [String] = []
-    /// Kept for the version that it shows.
+    /// A frozen Realm that keeps its version in use.
     var frozen: Realm?
 
     init(_ configuration: Realm.Configuration) throws {
@@ -37,7 +37,7 @@ final class AsyncStage: @unchecked Sendable {
 
     func note(_ line: String) { lines.append(line) }
 
-    /// Until the Realm has no asynchronous work left; what was noted.
+    /// Waits until the Realm has no asynchronous work left, and returns the log.
     func wait() async throws -> [String] {
         let end = ContinuousClock.now + .seconds(20)
         while try on({ $0.isPerformingAsynchronousWriteOperations }) {
@@ -56,7 +56,7 @@ final class AsyncStage: @unchecked Sendable {
 @Suite struct AsyncWritesTests {
     private func add(_ id: Int, _ realm: Realm) { realm.add(AsyncRow(value: ["id": id])) }
 
-    @Test("an asynchronous write runs later, commits by itself, and calls back when it is durable")
+    @Test("An asynchronous write runs later, commits, and calls back when it is durable")
     func plain() async throws {
         let stage = try AsyncStage()
         try stage.on { realm in
@@ -71,7 +71,7 @@ final class AsyncStage: @unchecked Sendable {
         #expect(try await stage.wait() == ["returned true", "block true", "done true false 1"])
     }
 
-    @Test("blocks run in the order of the calls, on whichever Realms of the file they were made")
+    @Test("Asynchronous writes run in the order of their calls, also from several Realms of the file")
     func order() async throws {
         let configuration = Realm.Configuration(
             inMemoryIdentifier: UUID().uuidString, objectTypes: [AsyncRow.self])
@@ -91,7 +91,7 @@ final class AsyncStage: @unchecked Sendable {
         }
     }
 
-    @Test("a begun block that neither commits nor cancels loses its changes; one that commits keeps them")
+    @Test("A block of beginAsyncWrite that neither commits nor cancels is rolled back")
     func begun() async throws {
         let stage = try AsyncStage()
         try stage.on { realm in
@@ -114,7 +114,7 @@ final class AsyncStage: @unchecked Sendable {
         #expect(try stage.on { $0.objects(AsyncRow.self).map(\.id).sorted() } == [2, 4])
     }
 
-    @Test("a block or a sync write asked for inside a block is a later transaction of its own")
+    @Test("A write requested inside a block is a separate, later transaction")
     func nested() async throws {
         let stage = try AsyncStage()
         try stage.on { realm in
@@ -139,7 +139,7 @@ final class AsyncStage: @unchecked Sendable {
         #expect(try stage.on { $0.objects(AsyncRow.self).count } == 2)
     }
 
-    @Test("a synchronous write goes before the asynchronous ones that wait, and never waits for its own queue")
+    @Test("A synchronous write runs before pending asynchronous writes and never waits for its own queue")
     func synchronous() async throws {
         let stage = try AsyncStage()
         for round in 0..<200 {
@@ -154,7 +154,7 @@ final class AsyncStage: @unchecked Sendable {
         }
     }
 
-    @Test("a block that is cancelled before its turn never runs; of a commit only the callback is dropped")
+    @Test("A block that is cancelled while pending never runs; cancelling a commit only drops its callback")
     func cancelling() async throws {
         let stage = try AsyncStage()
         try stage.on { realm in
@@ -177,7 +177,7 @@ final class AsyncStage: @unchecked Sendable {
         #expect(try stage.on { $0.objects(AsyncRow.self).map(\.id).sorted() } == [1, 2])
     }
 
-    @Test("many queues with synchronous and asynchronous writes in between come to an end, and nothing is lost")
+    @Test("Concurrent synchronous and asynchronous writes of many queues all complete")
     func mixed() async throws {
         let configuration = Realm.Configuration(
             inMemoryIdentifier: UUID().uuidString, objectTypes: [AsyncRow.self])
@@ -206,7 +206,7 @@ final class AsyncStage: @unchecked Sendable {
         }
     }
 
-    @Test("commits that may share a sync are all made, each seen by the next block, and called back in their order")
+    @Test("Grouped commits are each visible to the next block and call back in order")
     func grouped() async throws {
         let stage = try AsyncStage()
         try stage.on { realm in
@@ -223,7 +223,7 @@ final class AsyncStage: @unchecked Sendable {
         #expect(lines.filter { $0.hasPrefix("block") } == ["block 1 0", "block 2 1", "block 3 2", "block 4 3"])
         #expect(lines.filter { $0.hasPrefix("visible") } == (1...4).map { "visible \($0) false" })
         #expect(lines.filter { $0.hasPrefix("done") } == (1...4).map { "done \($0) true" })
-        // A grouped write that is begun at once, and ends as the others do.
+        // A grouped commit of a write that was begun synchronously.
         try stage.on { realm in
             realm.beginWrite()
             self.add(5, realm)
@@ -233,7 +233,7 @@ final class AsyncStage: @unchecked Sendable {
         #expect(try await stage.wait() == ["5", "done true"])
     }
 
-    @Test("a block that has ended its write itself is left at that, and one that has begun another is not")
+    @Test("A write that its block has ended is not ended again; another write that the block began is")
     func endedByBlock() async throws {
         let stage = try AsyncStage()
         try stage.on { realm in
@@ -279,7 +279,7 @@ final class AsyncStage: @unchecked Sendable {
         #expect(try stage.on { $0.objects(AsyncRow.self).map(\.id).sorted() } == [1, 3, 4, 5])
     }
 
-    @Test("in a block that has ended its write another end of it is misuse, and the next block has its turn")
+    @Test("Ending a write twice inside a block is a programmer error, and the next block still runs")
     func endedTwice() async throws {
         let stage = try AsyncStage()
         try stage.on { realm in
@@ -308,7 +308,7 @@ final class AsyncStage: @unchecked Sendable {
         #expect(try stage.on { $0.objects(AsyncRow.self).map(\.id).sorted() } == [1, 3])
     }
 
-    @Test("a callback of a commit may write; what it may not is misuse in RealmSwift's words")
+    @Test("A commit callback may write; ending or nesting writes there is a programmer error")
     func writingCallback() async throws {
         let stage = try AsyncStage()
         try stage.on { realm in
@@ -335,12 +335,12 @@ final class AsyncStage: @unchecked Sendable {
         for (line, gist) in zip(lines, gists) { #expect(line.hasPrefix(gist)) }
         #expect(lines.contains { $0.contains("The Realm is already in a write transaction") })
         #expect(try stage.on { $0.objects(AsyncRow.self).map(\.id).sorted() } == [1, 3])
-        // Behind the callback they are those of everywhere else.
+        // After the callback, the usual messages apply.
         let text = try stage.on { realm in catchMisuse { realm.cancelWrite() } }
         #expect(text?.hasPrefix("Can't cancel a non-existing write transaction") == true)
     }
 
-    @Test("an observer's block that ends the write in which an asynchronous block is to run ends the program")
+    @Test("Ending a write in an observer, before its asynchronous block runs, ends the program")
     func endedByObserver() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let configuration = Realm.Configuration(inMemoryIdentifier: "ended", objectTypes: [AsyncRow.self])
@@ -350,7 +350,7 @@ final class AsyncStage: @unchecked Sendable {
                 realm.autorefresh = false
                 token = realm.observe { _, realm in if realm.isInWriteTransaction { realm.cancelWrite() } }
             }
-            // What the observer is told of as the write begins.
+            // A commit of another thread, so that the observer is notified when the write begins.
             onOtherThread {
                 guard let realm = try? Realm(configuration: configuration) else { return }
                 try? realm.write { realm.add(AsyncRow(value: ["id": 1])) }
@@ -364,7 +364,7 @@ final class AsyncStage: @unchecked Sendable {
             "\(words(result))")
     }
 
-    @Test("too many versions are told instead of running the block, and it runs when they are released")
+    @Test("If too many versions are kept, the callback gets the error and the block does not run")
     func versionLimit() async throws {
         var configuration = Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [AsyncRow.self])
         configuration.maximumNumberOfActiveVersions = 1
@@ -388,7 +388,7 @@ final class AsyncStage: @unchecked Sendable {
         #expect(try await stage.wait() == ["ran", "done"])
     }
 
-    @Test("a write that is refused gives back its turn, and with it the lock among processes")
+    @Test("A refused write releases the writer lock, also for other processes")
     func refusedTurn() async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("refused-\(UUID().uuidString).realm")
         var configuration = Realm.Configuration(fileURL: path, objectTypes: [AsyncRow.self])
@@ -402,7 +402,7 @@ final class AsyncStage: @unchecked Sendable {
         #expect(try await stage.wait() == ["refused"])
         let hasBegun = DispatchSemaphore(value: 0)
         Thread {
-            // As another process has it open.
+            // Opens the file as another process would.
             let database = try? Database.openAsOtherProcess(path: path.path, fileSystem: PosixFileSystem.shared)
             guard let session = try? database?.makeSession(), (try? session.beginWrite()) != nil else { return }
             session.rollbackWrite()
@@ -419,7 +419,7 @@ final class AsyncStage: @unchecked Sendable {
         _ = try? Realm.deleteFiles(for: configuration)
     }
 
-    @Test("misuse: no run loop, frozen, commit without a write")
+    @Test("An asynchronous write without a run loop, on a frozen Realm, or a commit without a write is refused")
     func misuse() throws {
         let realm = try memoryRealm(AsyncRow.self)
         nonisolated(unsafe) let shared = realm

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What takes long to find out for observers is found out by another thread, while the Realm stays where it is; what they
-// are told is the same.
+// Expensive change sets are computed on a background thread while the Realm stays at its version. Observers receive
+// the same change sets as without a background thread.
 
 import Dispatch
 import Foundation
@@ -15,7 +15,7 @@ class LookedRow: Object {
     @Persisted var group = 0
 }
 
-/// Used on its queue.
+/// A Realm and its observers, used on its own queue.
 private final class LookStage: @unchecked Sendable {
     // Sendable: everything is used on the queue.
     let queue = DispatchQueue(label: "looked")
@@ -23,7 +23,7 @@ private final class LookStage: @unchecked Sendable {
     var realm: Realm?
     var results: Results<LookedRow>?
     var tokens: [NotificationToken] = []
-    /// What the observer of `results` was told, and the ids in the order that it was shown then.
+    /// The change sets delivered to the observer of `results`, and the ids at the last delivery.
     var told: [RealmCollectionChange<Results<LookedRow>>] = []
     var ids: [Int] = []
     let isTold = DispatchSemaphore(value: 0)
@@ -64,7 +64,7 @@ private final class LookStage: @unchecked Sendable {
 
     func wait() { #expect(isTold.wait(timeout: .now() + 30) == .success) }
 
-    /// From another thread's Realm.
+    /// Writes in a Realm of another thread.
     func writeElsewhere(_ change: @escaping @Sendable (Realm) -> Void) throws {
         let configuration = configuration
         let writer = DispatchQueue(label: "writer")
@@ -74,8 +74,8 @@ private final class LookStage: @unchecked Sendable {
         }
     }
 
-    /// On the queue: the turn that finds a large commit of another thread's Realm leaves the look at it to a thread, as the
-    /// first call did.
+    /// To be called on the queue. A large commit of another thread makes the next turn of the queue start a
+    /// background diff, the second one after that of the first call.
     func startLook(_ realm: Realm) throws {
         try writeElsewhere { realm in
             for row in realm.objects(LookedRow.self).filter("id < 5000") { row.rank = 1 }
@@ -84,7 +84,7 @@ private final class LookStage: @unchecked Sendable {
         #expect(realm.deliveryWork.lookedElsewhere == 2)
     }
 
-    /// What results that nobody observes show, of the version of now.
+    /// The ids in frozen, unobserved results of the current version.
     func found(_ make: (Realm) -> Results<LookedRow>) throws -> [Int] {
         try queue.sync { make(try #require(realm)).freeze().map(\.id) }
     }
@@ -106,7 +106,7 @@ private final class LookStage: @unchecked Sendable {
         $0.objects(LookedRow.self).filter("rank >= 10").sorted(byKeyPath: "rank")
     }
 
-    @Test("the first call of many objects in an order is prepared by another thread, of few by the Realm's own")
+    @Test("The first delivery of many sorted objects is prepared in the background, of few on the Realm's thread")
     func first() throws {
         for (rows, looks) in [(10_000, 1), (1_000, 0)] {
             let stage = try LookStage(rows: rows)
@@ -118,7 +118,7 @@ private final class LookStage: @unchecked Sendable {
         }
     }
 
-    @Test("a large commit of others is told as a small one is, and the Realm moves on with it")
+    @Test("A large commit is diffed in the background and delivered like a small one")
     func largeCommit() throws {
         let stage = try LookStage(rows: 10_000)
         try stage.observe(sorted)
@@ -144,7 +144,7 @@ private final class LookStage: @unchecked Sendable {
         stage.end()
     }
 
-    @Test("a small commit is looked at by the Realm's own thread, unless the whole query has to run again for it")
+    @Test("A small commit is diffed on the Realm's thread, unless the whole query has to run again")
     func smallCommit() throws {
         let stage = try LookStage(rows: 10_000)
         try stage.observe(sorted)
@@ -166,13 +166,13 @@ private final class LookStage: @unchecked Sendable {
         other.end()
     }
 
-    @Test("the Realm stays at its version while another thread looks, and whoever refreshes gets what it has found")
+    @Test("The Realm keeps its version during a background diff, and refresh() delivers the result")
     func staysMeanwhile() throws {
         let stage = try LookStage(rows: 10_000)
         try stage.observe(sorted)
         stage.wait()
         try stage.queue.sync {
-            // The queue is held, so that no turn comes between.
+            // The queue is blocked, so no other turn runs in between.
             let realm = try #require(stage.realm)
             let results = try #require(stage.results)
             let count = results.count
@@ -185,7 +185,7 @@ private final class LookStage: @unchecked Sendable {
         stage.end()
     }
 
-    @Test("what was found is dropped where the Realm's own write comes first, and told all the same")
+    @Test("A background diff that the Realm's own write overtakes is discarded, and the change is still delivered")
     func overtaken() throws {
         let stage = try LookStage(rows: 10_000)
         try stage.observe(sorted)
@@ -204,7 +204,7 @@ private final class LookStage: @unchecked Sendable {
         stage.end()
     }
 
-    @Test("a file can be deleted as soon as its last Realm is gone, while another thread still looks")
+    @Test("A file can be deleted after its last Realm is released, although a background diff still runs")
     func deletedMeanwhile() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -228,7 +228,7 @@ private final class LookStage: @unchecked Sendable {
         #expect(try Realm.deleteFiles(for: configuration))
     }
 
-    @Test("a database in memory goes with its last Realm, while another thread still looks")
+    @Test("An in-memory database is deleted with its last Realm, although a background diff still runs")
     func goneMeanwhile() throws {
         let stage = try LookStage(rows: 10_000)
         try stage.observe(sorted)
@@ -242,7 +242,7 @@ private final class LookStage: @unchecked Sendable {
         #expect(next.objects(LookedRow.self).isEmpty)
     }
 
-    @Test("while another thread looks a Realm may be invalidated, and lose its autorefresh")
+    @Test("A Realm may be invalidated or lose autorefresh during a background diff")
     func changedMeanwhile() throws {
         for invalidates in [true, false] {
             let stage = try LookStage(rows: 10_000)
@@ -268,7 +268,7 @@ private final class LookStage: @unchecked Sendable {
         }
     }
 
-    @Test("sections of many objects begin with what another thread has found")
+    @Test("The first delivery of many sections is prepared in the background")
     func sections() throws {
         let stage = try LookStage(rows: 10_000)
         let shown = Mutex<[Int]>([])
@@ -287,7 +287,7 @@ private final class LookStage: @unchecked Sendable {
         stage.end()
     }
 
-    @Test("an observer that comes while another thread looks hears of the commit, in whatever class")
+    @Test("An observer that is added during a background diff is notified of that commit")
     func newcomer() throws {
         let stage = try LookStage(rows: 10_000)
         try stage.writeElsewhere { $0.add(LookedElse(value: ["id": 1])) }

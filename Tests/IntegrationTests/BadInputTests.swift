@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are none of ours, damaged or out of reach: each is refused with RealmSwift's code and words, a reason
-// and advice, and stays as it is, byte by byte.
+// Files that are not databases, damaged, or inaccessible: each is refused with RealmSwift's code and message, a
+// reason and advice, and stays unchanged byte by byte.
 
 import Foundation
 import RealmSwift
@@ -23,7 +23,7 @@ class BadInputRow: Object {
         Realm.Configuration(fileURL: folder.file(name), readOnly: readOnly, objectTypes: [BadInputRow.self])
     }
 
-    /// Opens what must not open, and checks that the file, if any, and the folder stay as they are.
+    /// Expects that opening fails, and that the file, if there is one, and the folder stay unchanged.
     func refusal(_ name: String = "a.realm", readOnly: Bool = false, line: Int = #line) -> Realm.Error? {
         let before = (folder.names, try? Data(contentsOf: folder.file(name)))
         let location = SourceLocation(fileID: #fileID, filePath: #filePath, line: line, column: 1)
@@ -52,13 +52,13 @@ class BadInputRow: Object {
                 last = row
             }
         }
-        // The commit before the newest may not be the refuge of a damaged file.
+        // The commit before the newest must not be an intact fallback for a damaged file.
         for i in 0..<3 {
             try realm.write { realm.object(ofType: BadInputRow.self, forPrimaryKey: i)?.text = "changed" }
         }
     }
 
-    @Test("paths that lead nowhere", arguments: [false, true])
+    @Test("A missing folder, a folder, and a path below a file are refused", arguments: [false, true])
     func paths(readOnly: Bool) throws {
         let missing = refusal("no/such/a.realm", readOnly: readOnly)
         #expect(missing?.code == .fileNotFound)
@@ -79,7 +79,7 @@ class BadInputRow: Object {
         #expect(below?.localizedDescription.hasPrefix(words + "parent path is not a directory") == true)
     }
 
-    @Test("a device and a pipe are no files, and nothing waits for the pipe's other end")
+    @Test("A device and a pipe are refused without waiting for the other end of the pipe")
     func devices() throws {
         #expect(mkfifo(folder.file("pipe").path, 0o600) == 0)
         for url in [folder.file("pipe"), URL(fileURLWithPath: "/dev/null")] {
@@ -91,7 +91,7 @@ class BadInputRow: Object {
         }
     }
 
-    @Test("a read-only file must be there and have been written")
+    @Test("A read-only file must exist and not be empty")
     func readOnlyMissing() throws {
         let missing = refusal(readOnly: true)
         #expect(missing?.code == .fileNotFound)
@@ -105,9 +105,9 @@ class BadInputRow: Object {
         #expect(realm.isEmpty, "an empty file is a new database")
     }
 
-    @Test("a folder without permission")
+    @Test("A file in a folder without write permission is refused")
     func permission() async throws {
-        // Another user's process, because root may write everywhere.
+        // Runs in another user's process, because root may write everywhere.
         await #expect(processExitsWith: .success) {
             let folder = TestFolder()
             let closed = folder.file("closed")
@@ -133,7 +133,7 @@ class BadInputRow: Object {
     }
 
     @Test(
-        "files of other kinds",
+        "Files of other formats are refused",
         arguments: [
             ([1], Realm.Error.Reason.tooSmall, "file is non-empty but too small (1 bytes) to be a valid Realm."),
             (
@@ -146,7 +146,7 @@ class BadInputRow: Object {
                 Array("SQLite format 3\0".utf8) + [UInt8](repeating: 0, count: 8176), .notARealmFile,
                 "header has invalid mnemonic."
             ),
-            // Zeros first, as in an image of a disk: nothing that may be taken for a file half made.
+            // Zeros first, as in a disk image: it must not be taken for an unfinished database.
             (
                 [UInt8](repeating: 0, count: 40_000) + [UInt8](repeating: 7, count: 131_072 - 40_000), .notARealmFile,
                 "header has invalid mnemonic."
@@ -165,10 +165,10 @@ class BadInputRow: Object {
             let shown = error?.localizedDescription ?? ""
             #expect(shown.hasPrefix(start() + words + " "), "\(shown)")
         }
-        #expect(folder.names == ["a.realm"], "no lock file beside a stranger's file")
+        #expect(folder.names == ["a.realm"], "a lock file was created beside a file of another format")
     }
 
-    @Test("a Realm Core file is named as such, and its lock file is left alone", arguments: [24, 64, 4096, 1 << 20])
+    @Test("A Realm Core file is refused by name, and its lock file stays unchanged", arguments: [24, 64, 4096, 1 << 20])
     func realmCore(byteCount: Int) throws {
         var bytes = [UInt8](repeating: 0, count: byteCount)
         bytes[0] = 24
@@ -187,7 +187,7 @@ class BadInputRow: Object {
         #expect(try Data(contentsOf: folder.file("a.realm.lock")) == Data([1, 2, 3]))
     }
 
-    @Test("a file cut off anywhere is refused, or holds an earlier commit whole")
+    @Test("A truncated file is refused or opens at an earlier complete commit")
     func truncated() throws {
         try makeGood("good.realm")
         let good = try Data(contentsOf: folder.file("good.realm"))
@@ -208,7 +208,7 @@ class BadInputRow: Object {
         }
     }
 
-    @Test("a damaged header is read from its copy; with both damaged the file is refused")
+    @Test("A damaged header is read from its copy; if both are damaged the file is refused")
     func header() throws {
         try makeGood("good.realm", rows: 10)
         var bytes = try Data(contentsOf: folder.file("good.realm"))
@@ -223,7 +223,7 @@ class BadInputRow: Object {
         #expect(error?.localizedDescription.hasPrefix(start("b.realm")) == true)
     }
 
-    @Test("a flipped byte in any page of a small file is met at opening, or changes nothing that is read")
+    @Test("A changed byte in any page of a small file is detected when it is opened, or affects no data")
     func damagedPages() throws {
         try makeGood("good.realm")
         let good = try Data(contentsOf: folder.file("good.realm"))
@@ -250,7 +250,7 @@ class BadInputRow: Object {
         #expect(refused > 20, "\(refused) of \(good.count >> 12) pages")
     }
 
-    @Test("a newer format is refused as such")
+    @Test("A file of a newer format is refused")
     func newerFormat() throws {
         try makeGood("good.realm", rows: 1)
         var bytes = try Data(contentsOf: folder.file("good.realm"))
@@ -266,7 +266,7 @@ class BadInputRow: Object {
         }
     }
 
-    /// Makes a header ask for version 2, with a checksum that holds.
+    /// Sets the header's format to version 2, with a valid checksum.
     private static func stampFormatTwo(_ bytes: inout Data, at place: Int) {
         bytes[place + 8] = 2
         bytes[place + 12] = 2
@@ -280,12 +280,12 @@ class BadInputRow: Object {
         bytes.replaceSubrange(place..<place + 4096, with: header)
     }
 
-    @Test("damage met where nothing can be thrown ends the program with clear words")
+    @Test("Damage found in a call that cannot throw ends the program with a clear message")
     func lateDamage() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let tests = BadInputTests()
             let data = Data(repeating: 7, count: 1 << 20)
-            // Above 16 MiB a file is not read whole when it is opened.
+            // A file larger than 16 MiB is not read completely when it is opened.
             do {
                 let realm = try Realm(configuration: tests.configuration())
                 try realm.write {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Behaviour that the contract states and that nothing else holds: words of misuse, defaults, limits.
+// Behaviour that no other test file covers: messages of programmer errors, defaults, limits.
 
 import Foundation
 import RealmSwift
@@ -94,7 +94,7 @@ private let misuses: [MisuseCase] = [
     MisuseCase("Property 'b' appears more than once in the schema for type 'Alias'.") {
         _ = try memoryRealm(Alias.self)
     },
-    // RealmSwift names the property by its column there.
+    // RealmSwift's message names the property by its column here.
     MisuseCase("Property 'TakenAlias.x' has an alias 'a' that conflicts with a property of the same name.") {
         _ = try memoryRealm(TakenAlias.self)
     },
@@ -134,7 +134,7 @@ private let misuses: [MisuseCase] = [
     },
 ]
 
-/// `body` with a Realm of a file that is only read.
+/// Calls `body` with a read-only Realm of a file.
 private func withReadOnly(_ body: (Realm) throws -> Void) throws {
     try withFile([Dog.self, Owner.self, Contract.Address.self]) { configuration in
         try autoreleasepool { _ = try Realm(configuration: configuration) }
@@ -182,15 +182,15 @@ private final class TakenAlias: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
-@Suite("contract: behaviour")
+@Suite("Behaviour")
 struct BehaviourTests {
-    @Test("misuse has the words that programs look for", arguments: misuses)
+    @Test("Programmer errors have the messages that programs look for", arguments: misuses)
     func misuse(_ misuse: MisuseCase) throws {
         let message = try misuse.message()
         #expect(message.contains(misuse.words), "\(message)")
     }
 
-    @Test("values of any collection can be reckoned with through the generic protocol, managed or not")
+    @Test("Generic code over RealmCollection has aggregates, for managed and unmanaged collections")
     func figures() throws {
         func check<C: RealmCollection>(_ c: C, _ line: Comment) where C.Element == Int {
             let mean: Double? = c.average()
@@ -215,14 +215,14 @@ struct BehaviourTests {
         #expect(optional.sum() == 6 && optional.max() == .some(4))
     }
 
-    @Test("the longest names of a class and a property are 57 and 63 bytes")
+    @Test("A class name may have 57 bytes and a property name 63")
     func longestNames() throws {
         let realm = try memoryRealm(LongestName.self)
         try realm.write { realm.create(LongestName.self, value: ["a": 2]) }
         #expect(realm.dynamicObjects(LongestName.className()).first?["a"] as? Int == 2)
     }
 
-    @Test("willSet and didSet run for unmanaged and for managed objects")
+    @Test("willSet and didSet run for unmanaged and managed objects")
     func watchers() throws {
         let object = Told()
         object.a = 2
@@ -237,7 +237,7 @@ struct BehaviourTests {
         #expect(object.changes == ["a 1 2", "b x y", "a 2 3", "b y z"])
     }
 
-    @Test("collections of an object stay the same instances, before and after it is added")
+    @Test("The collections of an object stay the same instances when it is added")
     func identity() throws {
         let realm = try Contract.realm()
         let owner = Owner()
@@ -249,7 +249,7 @@ struct BehaviourTests {
         #expect(owner.dogs.count == 1)
     }
 
-    @Test("defaults are made anew for each object and stay")
+    @Test("Defaults are computed for each object and then stay")
     func defaults() {
         let (left, right) = (Values(), Values())
         #expect(left.uuid != right.uuid && left.uuid == left.uuid && left.date == left.date)
@@ -257,7 +257,7 @@ struct BehaviourTests {
         #expect(left.objectId == right.objectId && left.decimal == 0 && left.data.isEmpty)
     }
 
-    @Test("all widths of Int are read as Int by name, and as declared by type")
+    @Test("Integers of all widths are read as Int by name, and as their own type by property")
     func widths() throws {
         let realm = try Contract.realm()
         let values = try realm.write {
@@ -271,7 +271,7 @@ struct BehaviourTests {
         #expect(values.optLevel == nil && values["optLevel"] as? Int == 10)
     }
 
-    @Test("values that are not numbers come back, and sort below all others")
+    @Test("NaN and infinities are stored, and NaN sorts below all numbers")
     func numbers() throws {
         let realm = try Contract.realm()
         try realm.write {
@@ -284,7 +284,7 @@ struct BehaviourTests {
         #expect(sum == 1.5)
     }
 
-    @Test("sums of Int wrap")
+    @Test("Sums of Int wrap on overflow")
     func wrapping() throws {
         let realm = try Contract.realm()
         try realm.write { for value in [Int.max, 1] { realm.create(Values.self, value: ["int": value]) } }
@@ -292,7 +292,7 @@ struct BehaviourTests {
     }
 
     @Test(
-        "dates come back equal",
+        "Stored dates are equal to the original",
         arguments: [
             Date.distantPast, .distantFuture, Date(timeIntervalSince1970: 0), Date(timeIntervalSinceReferenceDate: 0.1),
             Date(timeIntervalSince1970: -1.25),
@@ -305,7 +305,7 @@ struct BehaviourTests {
                 && realm.objects(Values.self).where { $0.date == date }.count == 1)
     }
 
-    @Test("deleting an object clears what leads to it: links, lists and sets lose it, maps keep the key")
+    @Test("Deleting an object removes it from links, lists and sets; maps keep the key with nil")
     func deleting() throws {
         let realm = try Contract.realm()
         let owner = try realm.write {
@@ -323,7 +323,7 @@ struct BehaviourTests {
         #expect(owner.dogMap.keys == ["a"] && owner.dogMap["a"] == .some(nil))
     }
 
-    @Test("an embedded object has one owner: modified updates write into it, all replaces it")
+    @Test("Assigning a new embedded object deletes the old one, and assigning the same one keeps it")
     func embedded() throws {
         let realm = try Contract.realm()
         let owner = try realm.write {
@@ -341,7 +341,7 @@ struct BehaviourTests {
         #expect(realm.isEmpty)
     }
 
-    @Test("an update tells of what differs only, with all as with modified: changes are found in the values")
+    @Test("An update notifies only of properties whose values differ, with both policies")
     func policies() throws {
         let stage = try Stage()
         let diary = Diary()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `for await` over changes: nothing is left out, and the loop ends with its task.
+// `for await` over changes delivers every change, and the loop ends with its task.
 
 import Foundation
 import RealmSwift
@@ -18,7 +18,7 @@ class SequencedRow: Object {
                 inMemoryIdentifier: UUID().uuidString, objectTypes: [SequencedRow.self]))
     }
 
-    @Test("changes of results come one after the other, none left out, and end with the task")
+    @Test("A sequence of changes delivers every change in order and ends with its task")
     @MainActor func results() async throws {
         let realm = try await opened()
         let changes = realm.objects(SequencedRow.self).changes()
@@ -44,7 +44,7 @@ class SequencedRow: Object {
         #expect(lines == ["initial 0", "d[] i[0] m[]", "d[] i[1] m[]", "d[] i[2] m[]", "end"])
     }
 
-    /// Goes on with the loop of another task until `isDone`; false where that takes too long.
+    /// Yields to other tasks until `isDone`; false if that takes too long.
     @MainActor private func turns(until isDone: () -> Bool) async -> Bool {
         let end = ContinuousClock.now + .seconds(20)
         while !isDone() {
@@ -54,7 +54,7 @@ class SequencedRow: Object {
         return true
     }
 
-    @Test("versions of results, maps, objects, sections and Realms are frozen, from the first to the newest")
+    @Test("A sequence of versions delivers frozen versions, from the first to the newest")
     @MainActor func versions() async throws {
         let realm = try await opened()
         let row = try await realm.asyncWrite { realm.create(SequencedRow.self, value: ["id": 1, "name": "a"]) }
@@ -83,14 +83,14 @@ class SequencedRow: Object {
         #expect(await turns { sizes.last == 2 })
         try await realm.asyncWrite { realm.delete(row) }
         await tasks[0].value
-        #expect(names.last == .some(nil), "a deleted object's versions end with nil: \(names)")
+        #expect(names.last == .some(nil), "the versions of a deleted object did not end with nil: \(names)")
         await tasks[2].value
-        #expect(maps.last == 1, "those of a deleted object's map end")
+        #expect(maps.last == 1, "the versions of a deleted object's map did not end")
         for task in tasks { task.cancel() }
         for task in tasks { await task.value }
     }
 
-    @Test("changes with key paths, and the newest only, of maps, objects, sections and Realms")
+    @Test("Sequences of changes can be limited to key paths and to the newest change")
     @MainActor func choices() async throws {
         let realm = try await opened()
         let row = try await realm.asyncWrite { realm.create(SequencedRow.self, value: ["id": 1, "name": "a"]) }
@@ -101,7 +101,7 @@ class SequencedRow: Object {
         let map = row.map.changes(buffering: .latest)
         let sections = rows.sectioned(by: \.id).changes()
         let told = realm.changes()
-        // Nobody takes anything meanwhile.
+        // Nothing is consumed in the meantime.
         for number in 0..<3 {
             try await realm.asyncWrite {
                 row.map["\(number)"] = number
@@ -115,12 +115,12 @@ class SequencedRow: Object {
             if case .update(_, _, _, let modifications) = change { #expect(modifications == [0]) }
             if count == 4 { break }
         }
-        #expect(count == 4, "the initial one and three updates were kept")
+        #expect(count == 4, "expected the initial change and three updates")
         for await change in named {
             if case .update(let rows, _, _, let modifications) = change { first = "\(rows[0].name) \(modifications)" }
             break
         }
-        #expect(first == "z [0]", "the newest of those of the name: \(first)")
+        #expect(first == "z [0]", "expected the newest change of the name: \(first)")
         for await change in object {
             guard case .change(_, let properties) = change else { continue }
             #expect(properties.map(\.name) == ["name"])

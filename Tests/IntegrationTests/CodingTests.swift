@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codable models and collections, identities of objects, and the names that code of users reaches into.
+// Codable models and collections, identities of objects, and underscored names that users' code reaches.
 
 import Foundation
 import RealmSwift
@@ -69,7 +69,7 @@ struct CodingTests {
         return String(decoding: try encoder.encode(value), as: UTF8.self)
     }
 
-    @Test("an object decodes with its links and lists; what is optional may be missing or null")
+    @Test("An object decodes with its links and lists; optional properties may be missing or null")
     func decoding() throws {
         let dog = try decode(Dog.self, CodingModels.json)
         #expect(dog.id == 7 && dog.name == "Rex" && dog.mood == .wild && dog.nick == nil && dog.born == nil)
@@ -80,7 +80,7 @@ struct CodingTests {
     }
 
     @Test(
-        "what is not optional may be neither missing nor null",
+        "Decoding fails if a property that is not optional is missing or null",
         arguments: [
             #"{"id": 7}"#, CodingModels.json.replacing("\"Rex\"", with: "null"),
             CodingModels.json.replacing("\"toys\": [{\"label\": \"a\"}, {\"label\": \"b\"}],", with: ""),
@@ -89,7 +89,7 @@ struct CodingTests {
         #expect(throws: DecodingError.self) { try decode(Dog.self, json) }
     }
 
-    @Test("an unmanaged object encodes its properties, null for nil; a managed one is refused")
+    @Test("An unmanaged object encodes its properties, with null for nil; a managed object is refused")
     func encoding() throws {
         let dog = try decode(Dog.self, CodingModels.json)
         let text =
@@ -108,14 +108,14 @@ struct CodingTests {
         #expect(try encode(realm.objects(Dog.self)[0].marks) == "[1,null,3]")
     }
 
-    @Test("linking objects are no part of the code of an object, and a collection of its own")
+    @Test("Encoding an object omits its linking objects")
     func linkingObjects() throws {
         #expect(try encode(CodingModels.Kennel(value: ["name": "k"])) == #"{"name":"k"}"#)
         let tenant = CodingModels.Tenant(value: ["kennel": ["name": "k"]])
         #expect(try encode(tenant) == #"{"kennel":{"name":"k"}}"#)
     }
 
-    @Test("results and erased collections of values that encode do so too")
+    @Test("Lists and erased collections encode and decode as arrays")
     func collections() throws {
         let list = List<String>()
         list.append(objectsIn: ["x", "y"])
@@ -131,7 +131,7 @@ struct CodingTests {
         #expect(try decode(CodingModels.Boxed.self, "{}").box.value == nil)
     }
 
-    @Test("the identity of an object is that of its row, and of an unmanaged one its own")
+    @Test("The identity of a managed object is that of its row; an unmanaged object has its own")
     func identities() throws {
         let realm = try memoryRealm(CodingModels.Keyed.self, CodingModels.KeyedByID.self)
         try realm.write {
@@ -149,7 +149,7 @@ struct CodingTests {
         #expect(id == keyed["id"] as? ObjectId)
     }
 
-    @Test("types tell as what they are stored")
+    @Test("Types report how they are stored")
     func storedTypes() {
         #expect(Int8._rlmType == .int && CodingModels.Mood._rlmType == .int && String?._rlmType == .string)
         #expect(List<Double?>._rlmType == .double && List<Double?>._rlmOptional && !Int._rlmOptional)

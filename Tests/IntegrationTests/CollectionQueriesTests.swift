@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions about sets and maps, as text and as `where { }`; each finds the same rows both ways.
+// Queries over sets and maps, as text and as `where { }`; each finds the same rows in both forms.
 
 import Foundation
 import RealmSwift
@@ -45,12 +45,12 @@ enum CollectionQueryModels {
         return realm
     }
 
-    /// A question as text and as a closure, with the rows it finds.
+    /// A query as text and as a closure, with the ids of the rows that it finds.
     struct Question: Sendable, CustomStringConvertible {
         let description: String
         let ids: [Int]
         let condition: (@Sendable (Query<Row>) -> Query<Bool>)?
-        /// What the closure prints.
+        /// The expected text of the closure's predicate.
         let printed: String?
 
         init(
@@ -69,7 +69,7 @@ private typealias Row = CollectionQueryModels.Row
 private typealias Tag = CollectionQueryModels.Tag
 private typealias Question = CollectionQueryModels.Question
 
-@Suite("Questions about sets and maps")
+@Suite("Queries over sets and maps")
 struct CollectionQueriesTests {
     static let sets: [CollectionQueryModels.Question] = [
         Question("ANY ints == 2", [1], prints: "(ANY ints == %@)") { $0.ints == 2 },
@@ -151,7 +151,7 @@ struct CollectionQueriesTests {
         Question("byName.@sum.weight == 7", [2]),
     ]
 
-    @Test("find what is there, as text and as closures", arguments: sets + maps)
+    @Test("A query finds the same rows as text and as a closure", arguments: sets + maps)
     func question(_ question: CollectionQueryModels.Question) throws {
         let realm = try CollectionQueryModels.realm()
         let all = realm.objects(Row.self)
@@ -165,7 +165,7 @@ struct CollectionQueriesTests {
         }
     }
 
-    @Test("objects are found as elements and as values")
+    @Test("Objects in sets and maps are found by value and by key")
     func objects() throws {
         let realm = try CollectionQueryModels.realm()
         let all = realm.objects(Row.self)
@@ -204,7 +204,7 @@ struct CollectionQueriesTests {
         },
     ]
 
-    @Test("refuse with the words that RealmSwift's users know", arguments: refusals)
+    @Test("Invalid queries are refused with RealmSwift's messages", arguments: refusals)
     func refuses(_ misuse: MisuseCase) throws {
         let message = try misuse.message()
         #expect(message.contains(misuse.words), "\(message)")

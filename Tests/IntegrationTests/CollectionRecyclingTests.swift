@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The collections of an accessor that a loop points at the next object become that object's: never one that somebody
-// still holds, and never with what the object before it had.
+// A loop that reuses an accessor for the next object also reuses the accessor's collections, but never a collection
+// that is still referenced, and never with cached elements of the previous object.
 
 import Foundation
 import RealmSwift
@@ -22,7 +22,7 @@ private final class WeakList {
     init(_ list: List<Int>) { self.list = list }
 }
 
-@Suite("Collections of objects in a loop")
+@Suite("Recycled collections")
 struct CollectionRecyclingTests {
     static let ways = ["table", "filter", "sorted", "list", "table[]", "filter[]", "frozen"]
     private static let count = 200
@@ -76,7 +76,7 @@ struct CollectionRecyclingTests {
         #expect(crate.crates.first?.n == 0 && crate.numbers.first == (n % 5 == 0 ? nil : 0))
     }
 
-    @Test("show their own object's elements, all of them read each time or now and then", arguments: ways)
+    @Test("The collections of a recycled accessor show the elements of the current object", arguments: ways)
     func elements(_ way: String) throws {
         let realm = try Self.realm()
         var n = 0
@@ -93,7 +93,7 @@ struct CollectionRecyclingTests {
         }
     }
 
-    @Test("stay what they were where somebody holds them", arguments: ways)
+    @Test("Collections that a loop keeps still show the elements of their own object", arguments: ways)
     func held(_ way: String) throws {
         let realm = try Self.realm()
         var lists: [List<Int>] = []
@@ -128,13 +128,13 @@ struct CollectionRecyclingTests {
         for (owner, n) in zip(owners, stride(from: 6, to: Self.count, by: 7)) { expectWhole(owner, n) }
     }
 
-    @Test("are changed where they are, also while objects go and come", arguments: ways.filter { $0 != "frozen" })
+    @Test("Collections can be changed in a loop that also creates and deletes objects", arguments: ways.filter { $0 != "frozen" })
     func changes(_ way: String) throws {
         let realm = try Self.realm()
         try realm.write {
             for crate in Self.crates(realm, way) {
                 let n = crate.n
-                // A loop over positions would run beyond the end.
+                // A loop over positions would run past the end.
                 if n % 9 == 8, !way.hasSuffix("[]") {
                     realm.delete(crate)
                     continue
@@ -157,7 +157,7 @@ struct CollectionRecyclingTests {
         }
     }
 
-    @Test("are what they were after a roll-back, and are no longer valid where their object has gone")
+    @Test("A rollback restores a collection, and deleting the owner invalidates it")
     func invalidated() throws {
         let realm = try Self.realm()
         let crate = realm.objects(Crate.self)[7]
@@ -177,7 +177,7 @@ struct CollectionRecyclingTests {
         #expect(numbers.isInvalidated)
     }
 
-    /// Stores a text of a byte too much into a collection that has been read before.
+    /// Stores a text that is one byte too long in a collection that has been read before.
     private static func store(_ body: (Crate, String) -> Void) throws {
         let realm = try Self.realm()
         try realm.write {
@@ -194,12 +194,12 @@ struct CollectionRecyclingTests {
     @Sendable static func insertLong() throws { try store { $0.names.insert($1) } }
     @Sendable static func setLong() throws { try store { $0.titles["a"] = $1 } }
 
-    @Test("refuse texts that are too long", arguments: [appendLong, insertLong, setLong])
+    @Test("A list, set or map refuses a text that is too long", arguments: [appendLong, insertLong, setLong])
     func tooLong(_ use: @escaping @Sendable () throws -> Void) throws {
         #expect(try misuseText(use)?.contains("String too big") == true)
     }
 
-    /// Elements that have been read before, at a position where there is none.
+    /// Reads an element past the end of a list that has been read before.
     @Sendable static func behindEnd() throws {
         let numbers = try realm().objects(Crate.self)[3].numbers
         #expect(numbers.count == 3 && numbers[2] == 2)
@@ -211,7 +211,7 @@ struct CollectionRecyclingTests {
         _ = numbers[-1]
     }
 
-    @Test("refuse positions that are none")
+    @Test("Positions out of bounds are refused")
     func positions() throws {
         #expect(try misuseText(Self.behindEnd)?.contains("Index 3 is out of bounds (must be less than 3)") == true)
         #expect(try misuseText(Self.beforeStart)?.contains("Cannot pass a negative value") == true)
@@ -233,12 +233,12 @@ struct CollectionRecyclingTests {
         crate.prices["a"] = 1
     }
 
-    @Test("refuse changes outside of a write", arguments: [appendOutside, insertOutside, setOutside])
+    @Test("Changes outside a write transaction are refused", arguments: [appendOutside, insertOutside, setOutside])
     func outside(_ use: @escaping @Sendable () throws -> Void) throws {
         #expect(try misuseText(use)?.contains("outside of a write transaction") == true)
     }
 
-    @Test("are no longer valid where the Realm is invalidated, and read each in turn while another is changed")
+    @Test("Each list keeps its own elements while others change; invalidating the Realm invalidates all")
     func others() throws {
         let realm = try Self.realm()
         let crates = Array(realm.objects(Crate.self).prefix(3))
@@ -256,7 +256,7 @@ struct CollectionRecyclingTests {
         #expect(lists.allSatisfy { $0.isInvalidated })
     }
 
-    @Test("give what frozen objects hold to many threads at once")
+    @Test("Many threads read the collections of frozen objects at the same time")
     func threads() throws {
         let realm = try Self.realm()
         try realm.write { realm.objects(Crate.self)[4].numbers.append(objectsIn: 4..<5_000) }
@@ -272,7 +272,7 @@ struct CollectionRecyclingTests {
         }
     }
 
-    @Test("are those of the version that the Realm shows")
+    @Test("A list shows the version of its Realm until refresh()")
     func versions() throws {
         let configuration = Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [Crate.self])
         let realm = try Realm(configuration: configuration)

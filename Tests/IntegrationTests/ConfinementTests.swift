@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which thread or queue may use what, and what happens to the others.
+// Confinement of Realms to threads, queues and the main actor, and the error for access from elsewhere.
 
 import Foundation
 import RealmSwift
@@ -17,7 +17,7 @@ private func memory() -> Realm.Configuration {
     Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [ConfinedRow.self])
 }
 
-/// Everything that another thread might try.
+/// Every kind of access that another thread might try.
 enum WrongThread: String, CaseIterable, Codable, Sendable {
     case objects, isEmpty, write, beginWrite, commitWrite, isInWrite, refresh, add, create, delete, invalidate
     case lookup, get, set, objectDescription, listCount, listSubscript, listAppend, linking
@@ -74,7 +74,7 @@ enum WrongThread: String, CaseIterable, Codable, Sendable {
 }
 
 @Suite("Confinement") struct ConfinementTests {
-    @Test("every use on another thread ends the program with the same words", arguments: WrongThread.allCases)
+    @Test("Every access on another thread ends the program with the same message", arguments: WrongThread.allCases)
     func wrongThread(_ use: WrongThread) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [use] in
             try use.run()
@@ -82,7 +82,7 @@ enum WrongThread: String, CaseIterable, Codable, Sendable {
         #expect(words(result).contains("Realm accessed from incorrect thread."), "\(words(result))")
     }
 
-    @Test("asking whether an object is invalidated, and comparing, is allowed anywhere")
+    @Test("isInvalidated and equality may be used on any thread")
     func harmless() throws {
         let realm = try Realm(configuration: memory())
         let row = try realm.write { realm.create(ConfinedRow.self) }
@@ -94,7 +94,7 @@ enum WrongThread: String, CaseIterable, Codable, Sendable {
         }
     }
 
-    @Test("an unmanaged object may be filled on any thread")
+    @Test("An unmanaged object may be changed on any thread")
     func unmanaged() {
         let row = ConfinedRow()
         nonisolated(unsafe) let shared = row
@@ -106,7 +106,7 @@ enum WrongThread: String, CaseIterable, Codable, Sendable {
         #expect(row.list.first == 4)
     }
 
-    @Test("a queue's Realm works in all blocks of the queue, and outside of it nowhere")
+    @Test("A queue's Realm works in all blocks of its queue")
     func queues() throws {
         let configuration = memory()
         let queue = DispatchQueue(label: "a queue")
@@ -127,13 +127,13 @@ enum WrongThread: String, CaseIterable, Codable, Sendable {
             done.wait()
         }
         queue.sync {
-            // A nested queue's work that waits on the queue is not on it.
+            // Released on the queue, to which the Realm is confined.
             row = nil
             realm = nil
         }
     }
 
-    @Test("two queues have two Realms of one file")
+    @Test("Two queues have two Realms of one file")
     func twoQueues() throws {
         let configuration = memory()
         let first = DispatchQueue(label: "one")
@@ -151,7 +151,7 @@ enum WrongThread: String, CaseIterable, Codable, Sendable {
         second.sync { realms.removeAll() }
     }
 
-    @Test("a queue's Realm used outside of the queue ends the program")
+    @Test("Access to a queue's Realm outside the queue ends the program")
     func outsideOfQueue() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let configuration = memory()

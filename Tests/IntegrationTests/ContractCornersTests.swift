@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Corners of the contract that programs written for RealmSwift have met: collections within mixed values, strategies of
-// coders, operators over nulls, defaults of links, texts that differ in their bytes only.
+// Edge cases of the contract that programs written for RealmSwift depend on: collections inside mixed values, coder
+// strategies, operators over nulls, defaults of links, texts that differ only in their bytes.
 
 import Dispatch
 import Foundation
@@ -37,15 +37,15 @@ enum Corners {
                 inMemoryIdentifier: UUID().uuidString, objectTypes: [Box.self, Letter.self, Desk.self, Worker.self]))
     }
 
-    /// In one scalar, and in two.
+    /// The same text, composed of one scalar and of two.
     static let (composed, decomposed) = ("\u{e9}", "e\u{301}")
 }
 
-@Suite("Corners of the contract")
+@Suite("Edge cases of the contract")
 struct ContractCornersTests {
-    // MARK: Collections within mixed values
+    // MARK: Collections inside mixed values
 
-    @Test("an observer of a dictionary in a mixed value is told of its own keys")
+    @Test("An observer of a dictionary inside a mixed value is notified of that dictionary's keys")
     func nestedDictionary() throws {
         let stage = try Stage(
             Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [Corners.Box.self]))
@@ -85,7 +85,7 @@ struct ContractCornersTests {
         #expect(diary.take().sorted() == ["list d[] i[] m[\"x\"]", "map d[] i[\"y\"] m[]"])
     }
 
-    @Test("lists in mixed values are sorted and made distinct as those of properties are")
+    @Test("Lists inside mixed values can be sorted and made distinct")
     func nestedOrders() throws {
         let realm = try Corners.realm()
         let box = Corners.Box()
@@ -114,7 +114,7 @@ struct ContractCornersTests {
 
     // MARK: Coding
 
-    @Test("dates and data follow the strategies of the coder, optional or not")
+    @Test("Dates and data follow the strategies of the coder, also if optional")
     func strategies() throws {
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .iso8601
@@ -130,7 +130,7 @@ struct ContractCornersTests {
 
     // MARK: Operators
 
-    @Test("distinct values have null once")
+    @Test("@distinctUnionOfObjects returns null once")
     func distinctNulls() throws {
         let realm = try Corners.realm()
         try realm.write {
@@ -144,7 +144,7 @@ struct ContractCornersTests {
 
     // MARK: Creation
 
-    @Test("the default of a link that is given is not stored")
+    @Test("The default of a link is not stored if a value for the link is given")
     func givenLinks() throws {
         let realm = try Corners.realm()
         try realm.write {
@@ -161,7 +161,7 @@ struct ContractCornersTests {
 
     // MARK: Texts
 
-    @Test("unmanaged collections tell texts apart by their bytes, as managed ones do")
+    @Test("Unmanaged collections compare texts by their bytes, as managed ones do")
     func texts() throws {
         let (composed, decomposed) = (Corners.composed, Corners.decomposed)
         let set = MutableSet<String>()
@@ -190,7 +190,7 @@ struct ContractCornersTests {
 
     // MARK: Observing
 
-    @Test("tokens are kept in sets, and a block that takes changes of a base class observes an object")
+    @Test("Tokens can be kept in sets, and a block for ObjectBase changes observes an object")
     func tokensAndBlocks() throws {
         let stage = try Stage(
             Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [Corners.Box.self]))
@@ -215,7 +215,7 @@ struct ContractCornersTests {
         #expect(diary.take() == ["true [\"nick\"]"])
     }
 
-    @Test("whether an object is invalidated may be asked on any thread")
+    @Test("isInvalidated may be read on any thread")
     func foreignThread() throws {
         let realm = try Corners.realm()
         let box = Corners.Box()

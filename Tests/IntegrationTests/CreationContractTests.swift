@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What RealmSwift's users write when they declare and fill objects: defaults of every kind, enums of every raw type,
-// types of one's own, values out of JSON and out of Foundation's classes.
+// How RealmSwift's users declare and fill objects: defaults of every kind, enums of every raw type, custom types,
+// values from JSON and from Foundation's classes.
 
 import Foundation
 import RealmSwift
@@ -94,9 +94,9 @@ private func newRealm() throws -> Realm {
     try memoryRealm(Everything.self, SpotObject.self, EnumKey.self, OldStyle.self)
 }
 
-@Suite("contract: declarations and creation")
+@Suite("Declarations and creation: RealmSwift contract")
 struct CreationContractTests {
-    @Test("defaults of every kind are the values of a new object, and those of a created one")
+    @Test("New and created objects have their defaults, of every kind")
     func defaults() throws {
         let realm = try newRealm()
         let added = Everything()
@@ -115,7 +115,7 @@ struct CreationContractTests {
         #expect(Set(realm.objects(Everything.self).map(\.id)).count == 2)
     }
 
-    @Test("enums of every raw type are stored, filtered, sorted and set by their raw values")
+    @Test("Enums of every raw type are stored, filtered, sorted and set by raw value")
     func enums() throws {
         let realm = try newRealm()
         let object = try realm.write {
@@ -139,7 +139,7 @@ struct CreationContractTests {
         #expect(realm.object(ofType: EnumKey.self, forPrimaryKey: "bee")?.key == .b)
     }
 
-    @Test("types of one's own are stored as what they persist as")
+    @Test("Custom types are stored as their persisted type")
     func custom() throws {
         let realm = try newRealm()
         let object = Everything()
@@ -156,7 +156,7 @@ struct CreationContractTests {
         #expect(object.spot.x == 9 && object["home"] as? String == "https://a.example/x")
     }
 
-    @Test("values of Foundation's classes fill objects as those of Swift do")
+    @Test("Values of Foundation's classes fill objects like Swift values")
     func foundation() throws {
         let realm = try newRealm()
         let id = NSUUID()
@@ -173,7 +173,7 @@ struct CreationContractTests {
         #expect(array.key == .a && array.x == 2)
     }
 
-    @Test("a JSON document fills objects with what is in them; updates leave what is not")
+    @Test("Values from JSON fill objects, and updates keep properties that are not given")
     func json() throws {
         let realm = try newRealm()
         let text = """
@@ -193,7 +193,7 @@ struct CreationContractTests {
                 && object.parent?.counts.count == 1)
     }
 
-    @Test("stored lets of older code hold lists and linking objects")
+    @Test("Lists and linking objects may be declared with let")
     func oldStyle() throws {
         let realm = try newRealm()
         let whole = OldStyle(value: ["name": "w"])

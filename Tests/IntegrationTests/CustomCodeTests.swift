@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code of custom types is the program's: it may do anything while an object is added.
+// Custom types run the program's code, which may write to the Realm while an object is added.
 
 import Foundation
 import RealmSwift
@@ -7,12 +7,12 @@ import RegnumTestKit
 import Synchronization
 import Testing
 
-/// A number whose stored form is asked for by code that may use a Realm.
+/// A number whose `persistableValue` runs code that may use a Realm.
 private struct Asked: CustomPersistable {
     struct Call {
         let body: @Sendable () -> Void
     }
-    /// Called at the next question, once.
+    /// Called once, at the next read of the stored form.
     static let next = Mutex<Call?>(nil)
     let number: Int
     init(_ number: Int) { self.number = number }
@@ -35,10 +35,10 @@ private final class AskedRow: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
-// The row was there already, in the last row group: where the code added so many objects that this was full and sealed,
-// the rest of the values went to memory that was freed.
+// If this code adds enough objects to fill and seal the last row group, the rest of the first object's values must
+// not be written to the freed memory of that group.
 @Suite("Code of custom types") struct CustomCodeTests {
-    @Test("objects that are added while another one is asked for its values have theirs, and it has its own")
+    @Test("Objects that custom code adds while another object is added all keep their own values")
     func adding() throws {
         let name = "custom-code-\(UUID().uuidString)"
         let configuration = Realm.Configuration(inMemoryIdentifier: name, objectTypes: [AskedRow.self])

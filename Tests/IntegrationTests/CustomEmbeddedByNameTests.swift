@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types of the user's own that are stored as embedded objects, read and changed by the names of properties.
+// Custom types that are stored as embedded objects, read and changed by property name.
 
 import Foundation
 import RealmSwift
@@ -11,10 +11,10 @@ private typealias Everything = Custom.Everything
 private typealias Location = Custom.Location
 private typealias Point = Custom.Point
 
-@Suite("Custom types that are stored as embedded objects, by name")
+@Suite("Custom types stored as embedded objects, by name")
 struct CustomEmbeddedByNameTests {
-    // It was a copy: what was written to it was lost without a word.
-    @Test("a managed object gives the embedded object itself, an unmanaged one a new one")
+    // A copy would lose changes silently.
+    @Test("A managed object returns the embedded object itself, an unmanaged one a new object")
     func live() throws {
         let realm = try Custom.realm()
         let object = Everything(value: ["id": 1, "location": Location(1, 2)])
@@ -46,7 +46,7 @@ struct CustomEmbeddedByNameTests {
         #expect((frozen["location"] as? Point)?.x == 8 && (object["location"] as? Point)?.x == 9)
     }
 
-    @Test("descriptions, snapshots, copies and what is made of it show the values of the moment")
+    @Test("Descriptions, snapshots, copies and created objects show the current values")
     func readers() throws {
         let realm = try Custom.realm()
         let object = Everything(value: ["id": 1, "location": Location(31, 32)])
@@ -69,7 +69,7 @@ struct CustomEmbeddedByNameTests {
         #expect(point["y"] == SnapshotValue.int(32))
     }
 
-    @Test("elements of lists and values of maps are changed by name")
+    @Test("Elements of lists and values of maps are changed by name")
     func collections() throws {
         let realm = try Custom.realm()
         let object = Collections()
@@ -91,7 +91,7 @@ struct CustomEmbeddedByNameTests {
         #expect(value.isInvalidated && object.named.value(forKeyPath: "k.x") as? Int == 1)
     }
 
-    @Test("an observer is told of the embedded object itself")
+    @Test("An observer gets the managed embedded object as the new value")
     func observed() throws {
         let stage = try Stage(
             Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: Custom.types))
@@ -114,8 +114,8 @@ struct CustomEmbeddedByNameTests {
         #expect(diary.take() == ["row 3"])
     }
 
-    // The description ended the program.
-    @Test("an embedded object that stands for no value is shown all the same")
+    // The description must not end the program.
+    @Test("An embedded object that converts to no custom value is still readable by name")
     func refused() throws {
         let realm = try Custom.realm()
         let object = Custom.Measured()
@@ -129,8 +129,8 @@ struct CustomEmbeddedByNameTests {
         #expect((object["length"] as? Point)?.x == -2 && object.description.contains("x = -2;"))
     }
 
-    // It was refused as no value for the property, though links may be nil always.
-    @Test("nil takes the embedded object away, and the property has the default of its type")
+    // A link may always be nil, although the property is not optional.
+    @Test("Setting nil deletes the embedded object, and the property then returns the default of its type")
     func clearing() throws {
         let realm = try Custom.realm()
         let object = Everything(value: ["id": 1, "location": Location(1, 2)])
@@ -159,7 +159,7 @@ struct CustomEmbeddedByNameTests {
         #expect(Custom.pointCount(realm) == 0)
     }
 
-    @Test("outside a write neither nil nor a value behind the embedded object is stored", arguments: [true, false])
+    @Test("Setting nil or a value of the embedded object outside a write is refused", arguments: [true, false])
     func outsideWrite(isNil: Bool) throws {
         let words = try misuseText {
             let realm = try Custom.realm()

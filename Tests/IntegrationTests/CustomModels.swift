@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The classes of the tests of custom types.
+// Model classes for the tests of custom types.
 
 import Foundation
 import RealmSwift
 
 enum Custom {
-    /// Any stored type in a struct, with a member that memory of zeros could not be destroyed as.
+    /// Any stored type in a struct. A member's zeroed memory is not a valid value to destroy.
     struct Wrapped<Stored: _PersistableInsideOptional & Hashable>: CustomPersistable, Comparable
     where Stored: Comparable {
         let stored: Stored
@@ -29,7 +29,7 @@ enum Custom {
 
     enum Size: String, PersistableEnum { case small, large }
 
-    /// Stored as text; what is empty or has blanks is none.
+    /// Stored as text; an empty text or one with spaces converts to no value.
     struct Word: FailableCustomPersistable, Codable {
         let text: String
         init?(persistedValue: String) {
@@ -69,7 +69,7 @@ enum Custom {
         var persistableValue: Holder { Holder(value: [marks]) }
     }
 
-    /// Stored as an embedded object; one with an x below zero is none.
+    /// Stored as an embedded object; one with a negative x converts to no value.
     struct Span: FailableCustomPersistable {
         var x: Int
         init(_ x: Int) { self.x = x }
@@ -176,7 +176,7 @@ enum Custom {
 
     static func pointCount(_ realm: Realm) -> Int { realm.dynamicObjects(Point.className()).count }
 
-    /// The names of the properties of `Everything` but for the key, with a value of the persisted type.
+    /// The names of the properties of `Everything` except the key, with a value of the persisted type.
     static var values: [(name: String, value: AnyHashable)] {
         let date = Date(timeIntervalSinceReferenceDate: 12345.5)
         let id = ObjectId("0123456789abcdef01234567")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types of the user's own as properties, elements and in queries, over every type that they may be stored as.
+// Custom types as properties, as elements and in queries, over every type that they can be stored as.
 
 import Foundation
 import RealmSwift
@@ -16,7 +16,7 @@ private typealias Wrapped = Custom.Wrapped
 
 @Suite("Custom types")
 struct CustomPersistableTests {
-    @Test("the schema has custom types as what they are stored as")
+    @Test("The schema describes custom types as their stored types")
     func schema() throws {
         let schema = try #require(Everything.sharedSchema())
         let stored: [(String, PropertyType)] = [
@@ -33,7 +33,7 @@ struct CustomPersistableTests {
         #expect(places.isArray && !places.isOptional && places.objectClassName == "Custom_Point")
     }
 
-    @Test("a property without a value has what its persisted type's default makes, and keeps it")
+    @Test("A property without a value is made from the default of its persisted type, and keeps that value")
     func defaults() throws {
         let object = Everything()
         #expect(object.int == Wrapped(0) && object.string == Wrapped("") && object.size == Wrapped(.small))
@@ -48,7 +48,7 @@ struct CustomPersistableTests {
         #expect(Custom.pointCount(realm) == 1)
     }
 
-    @Test("values of every persisted type are stored, read again and shown as what is stored")
+    @Test("Values of every persisted type are stored and read by name as the stored type")
     func everyType() throws {
         try withFile(Custom.types) { configuration in
             try autoreleasepool {
@@ -80,7 +80,7 @@ struct CustomPersistableTests {
         }
     }
 
-    @Test("properties of managed objects take and give the custom type")
+    @Test("Properties of managed objects accept and return the custom type")
     func properties() throws {
         let realm = try Custom.realm()
         try realm.write {
@@ -103,7 +103,7 @@ struct CustomPersistableTests {
         }
     }
 
-    @Test("update policies and creation take persisted values, custom values, dictionaries and objects")
+    @Test("Creation and updates accept persisted values, custom values, dictionaries and objects")
     func creating() throws {
         let realm = try Custom.realm()
         try realm.write {
@@ -122,7 +122,7 @@ struct CustomPersistableTests {
         }
     }
 
-    @Test("lists, sets and maps hold custom values and their optionals")
+    @Test("Lists, sets and maps contain custom values and optional custom values")
     func collections() throws {
         let realm = try Custom.realm()
         let uuid = UUID()
@@ -163,7 +163,7 @@ struct CustomPersistableTests {
         }
     }
 
-    @Test("figures, orders and distinctness see what is stored")
+    @Test("Aggregates, sorting and distinct use the stored values")
     func figures() throws {
         let realm = try Custom.realm()
         let object = Collections(value: ["ints": [3, 1, 3], "doubles": ["a": 1.5, "b": 2.5]])
@@ -191,7 +191,7 @@ struct CustomPersistableTests {
         #expect(youngest?.stored == all.map(\.date.stored).max())
     }
 
-    @Test("collections of embedded custom values are queried and sorted through what is stored")
+    @Test("Collections of embedded custom values are queried and sorted by their stored properties")
     func embeddedElements() throws {
         let realm = try Custom.realm()
         let object = Collections()
@@ -231,7 +231,7 @@ struct CustomQueriesTests {
         realm.objects(Everything.self).where(condition).map(\.id.stored)
     }
 
-    @Test("custom values are constants of type-safe queries, of the operators of what is stored")
+    @Test("Custom values are constants in type-safe queries with the operators of the stored type")
     func operators() {
         #expect(ids { $0.int == Wrapped(20) } == [2] && ids { $0.int != Wrapped(20) } == [1, 3, 4])
         #expect(ids { $0.int > Wrapped(20) } == [3, 4] && ids { $0.int <= Wrapped(10) } == [1])
@@ -244,7 +244,7 @@ struct CustomQueriesTests {
         #expect(ids { $0.id == Wrapped(3) } == [3] && ids { $0.size == Wrapped(.small) } == [1, 2, 3, 4])
     }
 
-    @Test("persistableValue is the same path with the stored type")
+    @Test("persistableValue is the same key path with the stored type")
     func persistable() {
         #expect(ids { $0.int.persistableValue == 20 } == [2] && ids { $0.optInt.persistableValue > 3 } == [4])
         #expect(ids { $0.string.persistableValue.contains("2") } == [2])
@@ -254,7 +254,7 @@ struct CustomQueriesTests {
         #expect(text.contains("location.x"))
     }
 
-    @Test("a value that is stored as an embedded object is compared member by member")
+    @Test("Values that are stored as embedded objects are compared member by member")
     func memberwise() {
         #expect(ids { $0.location == Location(2, 2) } == [2] && ids { $0.location == Location(2, 1) } == [])
         #expect(ids { $0.location != Location(2, 2) } == [1, 3, 4])
@@ -262,13 +262,13 @@ struct CustomQueriesTests {
         #expect(ids { $0.optLocation != Location(3, 0) } == [1, 2, 4])
         #expect(ids { $0.location.in([Location(1, 1), Location(4, 4)]) } == [1, 4])
         let lists = realm.objects(Collections.self)
-        // No element has both.
+        // No element has both values.
         #expect(lists.where { $0.places.contains(Location(1, 4)) }.isEmpty)
         #expect(lists.where { $0.places.contains(Location(3, 4)) }.count == 1)
         #expect(lists.where { $0.places == Location(1, 2) }.count == 1)
     }
 
-    @Test("collections of custom values are queried as those of what is stored")
+    @Test("Collections of custom values are queried like collections of the stored type")
     func collections() {
         let lists = realm.objects(Collections.self)
         #expect(lists.where { $0.ints.contains(Wrapped(2)) }.count == 1)
@@ -278,7 +278,7 @@ struct CustomQueriesTests {
         #expect(lists.filter("ANY places.x == 3").count == 1)
     }
 
-    @Test("custom values are arguments of predicates in text")
+    @Test("Custom values can be arguments of predicate formats")
     func text() {
         let all = realm.objects(Everything.self)
         #expect(all.filter("int == %@", Wrapped(20)).map(\.id.stored) == [2])
@@ -287,7 +287,7 @@ struct CustomQueriesTests {
         #expect(all.filter("string ==[c] %@", Wrapped("NAME1")).map(\.id.stored) == [1])
     }
 
-    @Test("values that are stored as embedded objects are arguments of predicates in text")
+    @Test("Custom values stored as embedded objects can be arguments of predicate formats")
     func memberwiseText() throws {
         let all = realm.objects(Everything.self)
         func ids(_ text: String, _ arguments: Any...) -> [Int] {
@@ -302,13 +302,13 @@ struct CustomQueriesTests {
         #expect(ids("optLocation IN %@", [nil, Location(4, 0)] as [Location?]) == [1, 2, 4])
         #expect(ids("location == %@", Location(2, 2) as Location? as Any) == [2])
         let lists = realm.objects(Collections.self)
-        // No element has both.
+        // No element has both values.
         #expect(lists.filter("ANY places == %@", Location(1, 4)).isEmpty)
         #expect(lists.filter("ANY places == %@", Location(3, 4)).count == 1)
         #expect(lists.filter("%@ IN places", Location(1, 2)).count == 1)
         #expect(lists.filter("ANY places IN %@", [Location(9, 9), Location(1, 2)]).count == 1)
         #expect(lists.filter("NONE places IN %@", [Location(9, 9), Location(1, 2)]).isEmpty)
-        // Some element differs from it.
+        // At least one element differs from it.
         #expect(lists.filter("ANY places != %@", Location(1, 2)).count == 1)
         let nothing = try realm.write { realm.create(Collections.self, value: ["named": ["n": NSNull()]]) }
         #expect(lists.filter("ANY named != %@", Location(1, 1)).count == 1)
@@ -322,7 +322,7 @@ struct CustomQueriesTests {
         #expect(lists.where { $0.places.containsAny(in: [Location(0, 0), Location(3, 4)]) }.count == 1)
     }
 
-    @Test("a comparison with a value that is stored as an embedded object prints as any other")
+    @Test("A comparison with an embedded custom value prints as one comparison")
     func memberwisePrints() {
         let query = Query<Everything>._constructForTesting()
         let (text, arguments) = (query.location == Location(2, 2))._constructPredicate()
@@ -333,7 +333,7 @@ struct CustomQueriesTests {
         let lists = Query<Collections>._constructForTesting()
         #expect(lists.places.contains(Location(1, 1))._constructPredicate().0 == "(%@ IN places)")
         #expect((lists.places == Location(1, 1))._constructPredicate().0 == "(ANY places == %@)")
-        // What is printed finds the same.
+        // The printed predicate finds the same objects.
         let found = realm.objects(Everything.self).filter(NSPredicate(format: text, argumentArray: arguments))
         #expect(found.map(\.id.stored) == [2])
     }
@@ -356,7 +356,7 @@ struct CustomQueriesTests {
         },
     ]
 
-    @Test("what cannot be compared member by member is refused", arguments: refusals)
+    @Test("A value that cannot be compared member by member is refused", arguments: refusals)
     func uncomparable(_ misuse: MisuseCase) throws {
         let message = try misuse.message()
         #expect(message.contains(misuse.words), "\(message)")
@@ -365,7 +365,7 @@ struct CustomQueriesTests {
 
 @Suite("Custom types that may fail")
 struct FailableCustomPersistableTests {
-    /// The same table with a plain text.
+    /// Stores plain text in the same table.
     enum Raw {
         static func store(_ text: String, in realm: Realm, _ property: String) throws {
             try realm.write {
@@ -375,7 +375,7 @@ struct FailableCustomPersistableTests {
         }
     }
 
-    @Test("a stored value that stands for none is nil where the property is optional")
+    @Test("A stored value that converts to no custom value reads as nil from an optional property")
     func optional() throws {
         let realm = try Custom.realm()
         let object = Failing()
@@ -397,7 +397,7 @@ struct FailableCustomPersistableTests {
         #expect(Array(words.words) == [Word("a"), nil, nil])
     }
 
-    @Test("queries name a property whose type has no default of its own where the class gives one")
+    @Test("A query can use a property whose type has no default if the class gives one")
     func tracing() throws {
         let realm = try Custom.realm()
         try realm.write { realm.add(Failing(value: ["id": 1, "word": "x"])) }
@@ -427,12 +427,12 @@ struct FailableCustomPersistableTests {
         },
     ]
 
-    @Test("misuse of custom types is told in words", arguments: misuses)
+    @Test("Programmer errors with custom types have clear messages", arguments: misuses)
     func misuse(_ misuse: MisuseCase) throws {
         #expect(try misuse.message().contains(misuse.words))
     }
 
-    @Test("custom types that are Codable are coded with their objects")
+    @Test("Codable custom types are encoded and decoded with their objects")
     func coding() throws {
         let object = Custom.Coded(value: ["id": 1, "word": "x"])
         let json = try JSONEncoder().encode(object)

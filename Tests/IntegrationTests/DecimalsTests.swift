@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decimal128 as a stored type: reading and storing, queries in both spellings, order, aggregates, bad input.
+// Decimal128 as a stored type: reading and storing, queries as text and type-safe, order, aggregates, invalid input.
 
 import Foundation
 import RealmSwift

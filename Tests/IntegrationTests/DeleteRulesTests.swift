@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Delete rules: what goes along, what refuses, and what the preview says before.
+// Delete rules: cascading deletions, denied deletions, and the preview of both.
 
 import Foundation
 import RealmSwift
@@ -12,7 +12,7 @@ private typealias Task = Rules.Task
 private typealias Remark = Rules.Remark
 private typealias Worker = Rules.Worker
 
-/// Ways to delete department 1.
+/// The ways to delete department 1.
 private struct Deleting: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let delete: @Sendable (Realm, Department) -> Void
@@ -30,9 +30,9 @@ private struct Deleting: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite("delete rules")
+@Suite("Delete rules")
 struct DeleteRulesTests {
-    /// Department 1 with projects "x" and "y", each with a piece, a task, and a remark on that.
+    /// Department 1 with projects "x" and "y", each with a piece, a task, and a remark on the task.
     private func make(_ realm: Realm) throws -> Department {
         try realm.write {
             let department = realm.create(Department.self, value: ["id": 1])
@@ -58,7 +58,7 @@ struct DeleteRulesTests {
     }
 
     @Test(
-        "cascading links take along what they lead to, embedded objects and linking objects too",
+        "Deletion cascades along links, embedded objects and linking objects",
         arguments: Deleting.all)
     private func cascade(_ way: Deleting) throws {
         try withCompany { realm, configuration in
@@ -78,7 +78,7 @@ struct DeleteRulesTests {
         }
     }
 
-    @Test("what a denying link keeps is refused before anything is deleted", arguments: Deleting.all)
+    @Test("A denying link refuses a deletion before anything is deleted", arguments: Deleting.all)
     private func deny(_ way: Deleting) throws {
         try withCompany { realm, configuration in
             let department = try make(realm)
@@ -99,7 +99,7 @@ struct DeleteRulesTests {
             }
             #expect(error?.reason == .deniedDelete && error?.localizedDescription.contains(words) == true)
             #expect(counts(realm) == before && worker.name == "" && worker.department == department)
-            // Together they go; so does the department after its worker.
+            // Both can be deleted together, or the worker before the department.
             try realm.write { realm.delete([department, worker]) }
             #expect(realm.isEmpty == false || counts(realm).allSatisfy { $0 == 0 })
             #expect(realm.objects(Department.self).isEmpty && realm.objects(Worker.self).isEmpty)
@@ -107,7 +107,7 @@ struct DeleteRulesTests {
         }
     }
 
-    @Test("a circle of cascading links goes as a whole, a long chain too")
+    @Test("Deleting one object of a cycle of 5000 cascading links deletes all")
     func circles() throws {
         try withCompany { realm, configuration in
             let first = try realm.write {
@@ -127,7 +127,7 @@ struct DeleteRulesTests {
         }
     }
 
-    @Test("links without a rule become nil as ever, and links to what goes along are told by the preview")
+    @Test("Links without a rule become nil, and the preview counts them")
     func nullify() throws {
         let realm = try memoryRealm(
             Department.self, Project.self, Rules.Piece.self, Task.self, Remark.self, Worker.self)
@@ -136,7 +136,7 @@ struct DeleteRulesTests {
             let lead = realm.create(Worker.self, value: ["name": "lead"])
             department.lead = lead
             let keeper = realm.create(Department.self, value: ["id": 2])
-            // One object, however many of its links are cleared.
+            // The preview counts an object once, however many of its links are cleared.
             keeper.projects.append(objectsIn: Array(department.projects))
             return (lead, keeper)
         }
@@ -145,7 +145,7 @@ struct DeleteRulesTests {
         #expect(lead.name == "lead" && keeper.projects.isEmpty)
     }
 
-    @Test("deleteAll and a cancelled delete ask no rule")
+    @Test("deleteAll and a cancelled write ignore rules")
     func deleteAll() throws {
         let realm = try memoryRealm(
             Department.self, Project.self, Rules.Piece.self, Task.self, Remark.self, Worker.self)
@@ -160,7 +160,7 @@ struct DeleteRulesTests {
     }
 
     @Test(
-        "the file remembers rules: a program that declares others is refused, one that knows fewer classes follows them"
+        "The file stores rules: a program that declares others is refused, one with fewer classes follows them"
     )
     func file() throws {
         try withFile([RuleFolder.Parent.self, RuleFolder.Child.self]) { configuration in
@@ -182,7 +182,7 @@ struct DeleteRulesTests {
         }
     }
 
-    @Test("a rule on what holds no links is told")
+    @Test("A rule on a property without links is refused")
     func wrong() throws {
         let text = try misuseText { _ = try memoryRealm(WrongRule.self) }
         #expect(text?.contains("Property 'WrongRule.a' cannot have a delete rule") == true)

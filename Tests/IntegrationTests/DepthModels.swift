@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classes whose objects form long chains by each kind of link, and a thread whose stack is too small for recursion along
-// them.
+// Classes whose objects form long chains by each kind of link, and a thread whose stack is too small for recursion
+// along such a chain.
 
 import Foundation
 import RealmSwift
@@ -16,7 +16,7 @@ class DepthNode: Object {
     @Persisted var part: DepthPart?
 }
 
-/// Without a primary key, with fields of the old kind.
+/// Has no primary key, and declares its fields in the style of older code.
 class DepthOldNode: Object {
     let list = List<DepthOldNode>()
     let any = RealmProperty<AnyRealmValue>()
@@ -40,7 +40,7 @@ class DepthCoded: Object, Codable {
     @Persisted var next: DepthCoded?
 }
 
-/// How one object of a chain holds the next one.
+/// The way in which one object of a chain refers to the next.
 enum DepthKind: String, CaseIterable, Sendable {
     case link, list, set, map, any, anyList, anyDictionary
 
@@ -68,7 +68,7 @@ enum DepthKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// The head of a chain of unmanaged objects with the keys from 0 on.
+    /// The head of a chain of unmanaged objects with keys from 0.
     func chain(_ count: Int) -> DepthNode {
         var head = DepthNode()
         head.id = count - 1
@@ -81,7 +81,7 @@ enum DepthKind: String, CaseIterable, Sendable {
         return head
     }
 
-    /// How many objects follow one another from `head` on, whose keys rise by one.
+    /// The number of objects in the chain from `head`, whose keys increase by one.
     func length(from head: DepthNode) -> Int {
         var (length, node) = (1, head)
         while let next = next(of: node), next.id == node.id + 1 { (length, node) = (length + 1, next) }
@@ -89,7 +89,7 @@ enum DepthKind: String, CaseIterable, Sendable {
     }
 }
 
-/// Values of type Any that lie in one another deeper than a small stack could release them. Never given back.
+/// Nested values of type Any, too deep for a small stack to release. They are never released.
 enum DepthValues {
     nonisolated(unsafe) private static var kept: [Any] = []
     private static let lock = NSLock()
@@ -100,7 +100,7 @@ enum DepthValues {
         }
     }
 
-    /// Dictionaries in one another, `level` making one of the one within it.
+    /// Nested dictionaries; `level` makes one from the one inside it.
     static func nested(_ count: Int, _ level: (Int, Any?) -> Any) -> Any {
         var value: Any?
         for id in (0..<count).reversed() { value = level(id, value) }
@@ -108,7 +108,8 @@ enum DepthValues {
     }
 }
 
-/// Runs `body` on a thread with a stack of 512 KiB, the size that pool threads have on some systems, and waits for it.
+/// Runs `body` on a thread with a stack of 512 KiB, which is the size for pool threads on some systems, and waits for
+/// it.
 func onSmallStack<Result>(_ body: @escaping () throws -> Result) throws -> Result {
     nonisolated(unsafe) let body = body
     nonisolated(unsafe) var result: Swift.Result<Result, any Error>?

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deep graphs. Objects were added, made, filled and released by recursion along their links: a few thousand objects that
-// link to one another overflowed the stack, which ends a program without a word. Every such way runs here on a thread
-// with a stack of 512 KiB, over chains that would need many times that.
+// Deep graphs. Recursion along the links of a few thousand objects would overflow the stack, which ends a program
+// without a message. Every operation that follows links runs here on a thread with a stack of 512 KiB, over chains
+// that would need many times that.
 
 import Foundation
 import RealmSwift
@@ -13,7 +13,7 @@ import Testing
 
     private static func realm() throws -> Realm { try memoryRealm(DepthNode.self, DepthPart.self) }
 
-    @Test("a long chain of unmanaged objects can be added, whatever holds the next one", arguments: DepthKind.allCases)
+    @Test("A long chain of unmanaged objects can be added, with every kind of link", arguments: DepthKind.allCases)
     func adding(_ kind: DepthKind) throws {
         try onSmallStack {
             let realm = try Self.realm()
@@ -21,12 +21,12 @@ import Testing
             try realm.write { realm.add(head) }
             #expect(realm.objects(DepthNode.self).count == Self.depth)
             #expect(kind.length(from: head) == Self.depth)
-            // As by recursion: each object comes after the one that leads to it.
+            // The order is that of recursion: each object comes after the one that links to it.
             #expect(Array(realm.objects(DepthNode.self).prefix(50).map(\.id)) == Array(0..<50))
         }
     }
 
-    @Test("a long chain of unmanaged objects can be released without being added", arguments: DepthKind.allCases)
+    @Test("A long chain of unmanaged objects can be released without being added", arguments: DepthKind.allCases)
     func releasing(_ kind: DepthKind) throws {
         try onSmallStack {
             weak var last: DepthNode?
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("what others hold survives the release of a chain")
+    @Test("Objects that are still referenced survive the release of a chain")
     func partlyHeld() throws {
         try onSmallStack {
             var middle: DepthNode?
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("a long chain replaces the values of objects that are there", arguments: DepthKind.allCases)
+    @Test("A long chain can update existing objects", arguments: DepthKind.allCases)
     func updating(_ kind: DepthKind) throws {
         try onSmallStack {
             let realm = try Self.realm()
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("a long chain can be assigned to a property or put into a collection", arguments: DepthKind.allCases)
+    @Test("A long chain can be assigned to a property or added to a collection", arguments: DepthKind.allCases)
     func assigning(_ kind: DepthKind) throws {
         try onSmallStack {
             let realm = try Self.realm()
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("objects that link to each other at random are added")
+    @Test("A random graph of 3000 objects can be added")
     func randomGraph() throws {
         try onSmallStack {
             let realm = try Self.realm()
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("a long chain through fields of the old kind is added and released")
+    @Test("A long chain of objects with fields in the older style can be added and released")
     func oldFields() throws {
         try onSmallStack {
             for isAdded in [true, false] {
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test("embedded objects in one another are added, copied and deleted")
+    @Test("Deeply nested embedded objects can be added, copied and deleted")
     func embedded() throws {
         try onSmallStack {
             let realm = try Self.realm()
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test("deletes cascade along a long chain")
+    @Test("Deletes cascade along a long chain")
     func cascades() throws {
         try onSmallStack {
             let realm = try memoryRealm(DepthRule.self)
@@ -168,10 +168,10 @@ import Testing
     }
 }
 
-// MARK: Values in one another
+// MARK: Nested values
 
 extension DepthTests {
-    /// Dictionaries for a chain of nodes.
+    /// Nested dictionaries for a chain of nodes.
     private static func values(_ kind: DepthKind) -> Any {
         DepthValues.nested(depth) { id, next in
             var value: [String: Any] = ["id": id]
@@ -189,7 +189,7 @@ extension DepthTests {
 
     private static let nested: [DepthKind] = [.link, .list, .set, .map]
 
-    @Test("values in one another make a chain of objects", arguments: nested)
+    @Test("Deeply nested values create a chain of objects", arguments: nested)
     func creating(_ kind: DepthKind) throws {
         let values = Self.values(kind)
         nonisolated(unsafe) let given = values
@@ -206,7 +206,7 @@ extension DepthTests {
         }
     }
 
-    @Test("arrays in one another make a chain of objects")
+    @Test("Deeply nested arrays create a chain of objects")
     func creatingFromArrays() throws {
         nonisolated(unsafe) let given = DepthValues.nested(Self.depth) { id, next in [id, next ?? NSNull()] as [Any] }
         try onSmallStack {
@@ -218,14 +218,14 @@ extension DepthTests {
         }
     }
 
-    @Test("values in one another fill a chain of unmanaged objects", arguments: nested)
+    @Test("Deeply nested values fill a chain of unmanaged objects", arguments: nested)
     func filling(_ kind: DepthKind) throws {
         let values = Self.values(kind)
         nonisolated(unsafe) let given = values
         try onSmallStack {
             let head = DepthNode(value: given)
             #expect(kind.length(from: head) == Self.depth)
-            // By name, and from an unmanaged object.
+            // Sets a property by name, and copies from an unmanaged object.
             let node = DepthNode()
             node["next"] = given
             #expect(node.next.map { kind.length(from: $0) } == Self.depth)
@@ -233,7 +233,7 @@ extension DepthTests {
         }
     }
 
-    @Test("a chain is copied from unmanaged objects and from another Realm", arguments: DepthKind.allCases)
+    @Test("A long chain can be copied from unmanaged objects and from another Realm", arguments: DepthKind.allCases)
     func copying(_ kind: DepthKind) throws {
         try onSmallStack {
             let first = try Self.realm()
@@ -252,7 +252,7 @@ extension DepthTests {
         }
     }
 
-    @Test("rings of objects are added and made as before")
+    @Test("A long cycle of objects can be added and copied")
     func rings() throws {
         try onSmallStack {
             let realm = try Self.realm()
@@ -269,7 +269,7 @@ extension DepthTests {
         }
     }
 
-    @Test("a class that the program does not declare is filled from values in one another")
+    @Test("Deeply nested values create objects of a class that the program does not declare")
     func undeclared() throws {
         nonisolated(unsafe) let given = Self.values(.link)
         try withFile([DepthNode.self, DepthPart.self]) { configuration in
@@ -294,11 +294,12 @@ extension DepthTests {
 
     private static func arrays(_ count: Int) -> Any { DepthValues.nested(count) { _, next in [next ?? 1] as [Any] } }
 
-    @Test("collections in one another beyond the limit are misuse, wherever they are given")
+    @Test("Collections nested beyond the limit are refused wherever they are given")
     func deepValues() throws {
         nonisolated(unsafe) let arrays = Self.arrays(Self.depth)
         nonisolated(unsafe) let dictionaries = DepthValues.nested(Self.depth) { _, next in ["a": next ?? 1] }
-        // Foundation's own collections are converted at every level when they are read: their depth is not ours to limit.
+        // Foundation's own collections are converted at every level when they are read, so their depth is not limited
+        // here.
         nonisolated(unsafe) let objects = DepthValues.nested(200) { _, next in
             NSDictionary(dictionary: ["a": next ?? NSNumber(value: 1)])
         }
@@ -320,7 +321,7 @@ extension DepthTests {
         }
     }
 
-    @Test("a hundred levels are stored and read")
+    @Test("Collections nested a hundred levels deep are stored and read")
     func allowedDepth() throws {
         nonisolated(unsafe) let value = Self.arrays(100)
         try onSmallStack {
@@ -335,7 +336,7 @@ extension DepthTests {
         }
     }
 
-    @Test("an unmanaged value that is too deep can be made and released, and adding it is misuse")
+    @Test("A value that is too deep can be made and released unmanaged, and adding it is refused")
     func deepUnmanagedValues() throws {
         try onSmallStack {
             var value = AnyRealmValue.int(1)
@@ -360,7 +361,7 @@ extension DepthTests {
         }
     }
 
-    @Test("a list of any values that is an element of itself is misuse")
+    @Test("A list of any values that contains itself is refused")
     func selfContained() throws {
         try onSmallStack {
             let list = List<AnyRealmValue>()
@@ -381,7 +382,7 @@ extension DepthTests {
 // MARK: Reading
 
 extension DepthTests {
-    @Test("a value is read and set along a key path of thousands of links")
+    @Test("Values are read and set along a key path of thousands of links")
     func keyPaths() throws {
         try onSmallStack {
             let realm = try Self.realm()
@@ -395,7 +396,7 @@ extension DepthTests {
         }
     }
 
-    @Test("a snapshot goes at most a hundred objects deep", arguments: [true, false])
+    @Test("A snapshot contains at most a hundred levels of objects", arguments: [true, false])
     func snapshots(_ isEmbedded: Bool) throws {
         try onSmallStack {
             let realm = try Self.realm()
@@ -419,7 +420,7 @@ extension DepthTests {
         }
     }
 
-    @Test("coding a long chain throws where it is too deep")
+    @Test("Encoding or decoding a chain that is too long throws")
     func coding() throws {
         func chain(_ count: Int) -> DepthCoded {
             var head = DepthCoded()

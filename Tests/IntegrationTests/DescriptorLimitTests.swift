@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that has almost no file descriptors left: opening a Realm throws, or the Realm can be used.
+// Opening a Realm in a process that has almost no file descriptors left.
 
 import Foundation
 import RealmSwift
@@ -11,7 +11,7 @@ import Testing
 #endif
 
 @Suite struct DescriptorLimitTests {
-    @Test("with few file descriptors left an opening throws, or all that comes after it works")
+    @Test("With few file descriptors left, opening a Realm throws, or the Realm is usable")
     func openings() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("descriptors-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -19,7 +19,7 @@ import Testing
         let path = folder.appendingPathComponent("a.realm").path
         await #expect(processExitsWith: .success) { [path = path as String] in
             try SeveralProcessesTests.makeFile(path)
-            // So that few are to be opened before there are none left.
+            // Lowers the limit, so that only few descriptors have to be opened to exhaust them.
             var limit = rlimit()
             getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
             limit.rlim_cur = min(limit.rlim_cur, 256)

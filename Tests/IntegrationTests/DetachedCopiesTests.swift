@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies that belong to no Realm, and copies in another one.
+// Copies that belong to no Realm, and copies in another Realm.
 
 import Foundation
 import RealmSwift
@@ -8,7 +8,7 @@ import Testing
 
 private typealias Person = Embedding.Person
 
-/// Links in all forms, circles too.
+/// Has every kind of link, also in cycles.
 class DetachableNode: Object {
     @Persisted var name = ""
     @Persisted var score: Int?
@@ -39,7 +39,7 @@ struct DetachedCopiesTests {
         }
     }
 
-    @Test("a detached copy has all values, and the same objects in the same places, circles too")
+    @Test("A detached copy has all values and the same graph of objects, also with cycles")
     func deep() throws {
         let realm = try memoryRealm(DetachableNode.self)
         let copy = try ring(realm).detached()
@@ -48,14 +48,14 @@ struct DetachedCopiesTests {
         #expect(b.next === copy && copy.children.count == 2 && copy.children.allSatisfy { $0 === b })
         #expect(copy.friends.first === b && copy.named["k"] == .some(b) && copy.named["n"] == .some(nil))
         #expect(Array(b.words) == ["w", nil] && b.score == nil && copy.numbers["one"] == 1 && copy.before.isEmpty)
-        // It is its own: no write is needed, and the Realm does not see the change.
+        // The copy is independent: it needs no write, and the Realm does not see its changes.
         copy.name = "changed"
         copy.children.removeAll()
         #expect(realm.objects(DetachableNode.self).filter("name == 'changed'").isEmpty)
         b.next = nil
     }
 
-    @Test("links beyond the depth are left out", arguments: 0...2)
+    @Test("A detached copy omits links beyond the depth", arguments: 0...2)
     func depth(_ depth: Int) throws {
         let realm = try memoryRealm(DetachableNode.self)
         try realm.write {
@@ -69,7 +69,7 @@ struct DetachedCopiesTests {
         #expect(copy.next?.children.count ?? 0 == (depth > 1 ? 1 : 0))
     }
 
-    @Test("each object of a collection has its full depth, whatever links to it")
+    @Test("Each object of a detached collection is copied to the full depth")
     func depthOfCollections() throws {
         let realm = try memoryRealm(DetachableNode.self)
         try realm.write {
@@ -79,7 +79,7 @@ struct DetachedCopiesTests {
         #expect(copies.map { $0.next?.name ?? "-" } == ["1", "2", "-"])
     }
 
-    @Test("a chain of 2000 objects is copied without recursion")
+    @Test("A chain of 2000 objects is copied without recursion")
     func longChain() throws {
         let realm = try memoryRealm(DetachableNode.self)
         try realm.write {
@@ -95,18 +95,18 @@ struct DetachedCopiesTests {
         #expect(count == 2000)
     }
 
-    @Test("objects of results are copied together: what they share is copied once")
+    @Test("The objects of results are copied together, so shared objects are copied once")
     func results() throws {
         let realm = try memoryRealm(DetachableNode.self)
         let a = try ring(realm)
         let copies = realm.objects(DetachableNode.self).sorted(byKeyPath: "name").detached()
         #expect(copies.map(\.name) == ["a", "b"] && copies[0].next === copies[1] && copies[1].next === copies[0])
-        // With the depth named: the tests of member names give lists a `detached()` of their own.
+        // The depth is given because the tests of member names declare another `detached()` for lists.
         #expect(a.children.detached(depth: 9).allSatisfy { $0.name == "b" && $0.realm == nil })
         copies[1].next = nil
     }
 
-    @Test("embedded objects are copied too, and the copy can be added elsewhere or written back")
+    @Test("Embedded objects are copied, and the copy can be added to another Realm or written back")
     func embedded() throws {
         let realm = try Embedding.realm()
         let other = try Embedding.realm()
@@ -124,7 +124,7 @@ struct DetachedCopiesTests {
         expectIntegrity(of: other.configuration)
     }
 
-    @Test("copy(to:) makes or updates the object in the other Realm")
+    @Test("copy(to:) creates or updates the object in the other Realm")
     func copies() throws {
         let realm = try Embedding.realm()
         let other = try Embedding.realm()
@@ -161,7 +161,7 @@ struct DetachedCopiesTests {
         },
     ]
 
-    @Test("what cannot be copied is refused", arguments: refusals)
+    @Test("Objects that cannot be copied are refused", arguments: refusals)
     func refuses(_ misuse: MisuseCase) throws {
         let message = try misuse.message()
         #expect(message.contains(misuse.words), "\(message)")

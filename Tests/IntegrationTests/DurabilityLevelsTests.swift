@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Levels of durability as programs choose them, and threads whose writes share the waiting for the disk.
+// Durability levels as programs choose them, and writing threads that share syncs.
 
 import Dispatch
 import Foundation
@@ -21,7 +21,7 @@ class LevelRow: Object {
         return configuration
     }
 
-    @Test("a configuration is full unless it says otherwise, and stays equal to itself")
+    @Test("The default durability is full, and durability does not affect equality of configurations")
     func plain() {
         var configuration = Realm.Configuration()
         #expect(configuration.durability == .full)
@@ -32,7 +32,7 @@ class LevelRow: Object {
     }
 
     @Test(
-        "what is written at any level is there for others, and after closing",
+        "Commits of every level are visible to other Realms and after reopening",
         arguments: [Durability.relaxed, .full, .paranoid])
     func levels(level: Durability) throws {
         let folder = TestFolder()
@@ -49,7 +49,7 @@ class LevelRow: Object {
         #expect(try Realm(configuration: configuration(folder, .full)).objects(LevelRow.self).count == 20)
     }
 
-    @Test("threads that write at once all find their own writes, and no other's half of one")
+    @Test("Concurrent writers each see their own commits, and no partial commit of others")
     func threads() throws {
         let folder = TestFolder()
         let configuration = configuration(folder, .full)
@@ -77,7 +77,7 @@ class LevelRow: Object {
         expectIntegrity(of: configuration)
     }
 
-    @Test("an observer hears of the writes of a thread that shares syncs with others")
+    @Test("An observer is notified of commits that share syncs")
     func observed() async throws {
         let folder = TestFolder()
         let configuration = configuration(folder, .full)
@@ -99,7 +99,7 @@ class LevelRow: Object {
                 for i in 0..<5 { try? realm.write { realm.add(LevelRow(value: ["id": thread * 100 + i])) } }
             }
         }
-        // The last one that is told of shows all.
+        // The last delivery shows all rows.
         for await count in counts.stream where count == 20 { break }
         queue.sync { token.map { $0.invalidate() } ?? () }
     }

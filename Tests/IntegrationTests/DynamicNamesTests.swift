@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of dynamic objects' properties: short ones are found by their bits, all others by their text, and the
-// answer is the same.
+// Names of dynamic objects' properties. Short names are looked up by their bits and all others by their text, with
+// the same result.
 
 import Foundation
 import RealmSwift
@@ -21,18 +21,18 @@ private enum Labels {
         override class func propertiesMapping() -> [String: String] { ["size": "gr\u{f6}\u{df}e"] }
         override class func _realmObjectName() -> String? { "LThing" }
     }
-    /// So that the file is open without the class: its objects go by columns then.
+    /// Opens the file without the class, so that its objects are read by the columns of the file.
     class Other: MigrationCase {
         @Persisted var x = 0
         override class func _realmObjectName() -> String? { "LOther" }
     }
 }
 
-@Suite("names of dynamic objects")
+@Suite("Names of dynamic objects")
 struct DynamicNamesTests {
     let folder = TestFolder()
 
-    /// The same text in memory of its own, however short it is.
+    /// The same text in heap memory, however short it is.
     private func onHeap(_ name: String) -> String {
         var text = ""
         text.reserveCapacity(64)
@@ -44,7 +44,7 @@ struct DynamicNamesTests {
         try Realm(configuration: .init(fileURL: folder.file(), objectTypes: [type]))
     }
 
-    @Test("names are found in whatever form they come, to read and to store")
+    @Test("A property is found by name in every representation of the String")
     func forms() throws {
         try {
             let realm = try open(Labels.Thing.self)
@@ -64,7 +64,7 @@ struct DynamicNamesTests {
         }
         #expect(thing["fifteenByteName"] as? String == "fifteen" && thing["sixteenBytesName"] as? String == "sixteen")
         #expect(thing["gr\u{f6}\u{df}e"] as? Double == 2.5)
-        #expect(thing["gro\u{308}\u{df}e"] as? Double == 2.5, "equal texts have equal properties")
+        #expect(thing["gro\u{308}\u{df}e"] as? Double == 2.5, "equal texts must find the same property")
         #expect(thing["ratio"] as? Float == 1.5 && thing["isGood"] as? Bool == true && thing["maybe"] == nil)
         #expect(thing["id"] as? Int == 1 && thing["key"] as? String == "k")
         try realm.write {
@@ -82,7 +82,7 @@ struct DynamicNamesTests {
         #expect(thing["sixteenBytesName"] as? String == "other")
         #expect(thing["gr\u{f6}\u{df}e"] as? Double == 3.5 && thing["ratio"] as? Float == 2.5)
         #expect(thing["isGood"] as? Bool == false)
-        #expect(realm.dynamicObjects("LThing").filter("key == 'l'").count == 1, "the index knows it")
+        #expect(realm.dynamicObjects("LThing").filter("key == 'l'").count == 1, "the index must contain the new value")
         try realm.write {
             thing["fifteenByteName"] = "short"
             thing["age"] = Int8(7)
@@ -119,7 +119,7 @@ struct DynamicNamesTests {
         if writes { try realm.write { body(thing) } } else { body(thing) }
     }
 
-    @Test("mistakes end the program by name", arguments: mistakes)
+    @Test("Programmer errors have messages that name the property", arguments: mistakes)
     func misuse(_ mistake: MisuseCase) throws {
         let message = try mistake.message()
         #expect(message.contains(mistake.words), "\(message)")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects by the name of their class, with a class in the program and without one.
+// Dynamic objects, with their class in the program and without it.
 
 import Foundation
 import RealmSwift
@@ -24,7 +24,7 @@ private enum DynamicModels {
         @Persisted var at: Date?
     }
 
-    /// Fills a file with dogs, then opens it with or without their class.
+    /// Fills a file with dogs, then opens it with or without the class.
     static func opened(
         _ configuration: Realm.Configuration, knowsDogs: Bool, _ body: (Realm) throws -> Void
     ) throws {
@@ -62,8 +62,8 @@ struct DynamicObjectTests {
         @Persisted var list: List<Int>
     }
 
-    /// A column that is not there was read from the memory before the first one.
-    @Test("of a read-only file, properties that it does not have yet are nil by name, and zero or empty else")
+    /// A missing column must not be read from the memory before the first column.
+    @Test("In a read-only file without them, new properties read as nil, zero or empty")
     func missingColumns() throws {
         try withFile([Short.self]) { configuration in
             try autoreleasepool {
@@ -80,7 +80,7 @@ struct DynamicObjectTests {
             var ids: [Int] = []
             for grown in realm.objects(Grown.self) {
                 ids.append(grown.id)
-                // The second read knows where the row lies.
+                // The second read uses the cached location of the row.
                 for _ in 0..<2 { #expect(grown.number == 0 && grown.text == nil && grown.list.isEmpty) }
                 grown.list.append(objectsIn: [grown.id])
             }
@@ -88,7 +88,7 @@ struct DynamicObjectTests {
         }
     }
 
-    @Test("properties read by name with or without a class", arguments: [true, false])
+    @Test("Properties are read by name, with and without a class", arguments: [true, false])
     func reading(knowsDogs: Bool) throws {
         try withFile([Dog.self, Toy.self]) { configuration in
             try DynamicModels.opened(configuration, knowsDogs: knowsDogs) { realm in
@@ -98,7 +98,7 @@ struct DynamicObjectTests {
                 let fido = dogs[1]
                 #expect(rex.name as? String == "Rex" && rex["age"] as? Int == 3 && rex.size as? String == "small")
                 #expect(rex.value(forUndefinedKey: "name") as? String == "Rex")
-                // Without the class the names are those in the file.
+                // Without the class, the names are those in the file.
                 let nick = knowsDogs ? "nick" : "nick_name"
                 #expect(rex[nick] == nil && fido[nick] as? String == "F")
                 let friend = try #require(fido.friend as? DynamicObject)
@@ -121,7 +121,7 @@ struct DynamicObjectTests {
         }
     }
 
-    @Test("queries, sorts, figures and lookups work by name", arguments: [true, false])
+    @Test("Queries, sorting, aggregates and lookups work by name", arguments: [true, false])
     func queries(knowsDogs: Bool) throws {
         try withFile([Dog.self, Toy.self]) { configuration in
             try DynamicModels.opened(configuration, knowsDogs: knowsDogs) { realm in
@@ -138,7 +138,7 @@ struct DynamicObjectTests {
         }
     }
 
-    @Test("values are set, objects made and deleted by name", arguments: [true, false])
+    @Test("Values are set and objects are created and deleted by name", arguments: [true, false])
     func writing(knowsDogs: Bool) throws {
         try withFile([Dog.self, Toy.self]) { configuration in
             try DynamicModels.opened(configuration, knowsDogs: knowsDogs) { realm in
@@ -184,7 +184,7 @@ struct DynamicObjectTests {
         #expect(realm.objects(Dog.self).filter("name == 'Max'").first?.age == 12)
     }
 
-    @Test("a dynamic object serves as the value of typed objects")
+    @Test("A dynamic object can be a value of typed objects")
     func mixing() throws {
         let realm = try memoryRealm(Dog.self, Toy.self)
         try realm.write {
@@ -240,7 +240,7 @@ struct DynamicObjectTests {
         },
     ]
 
-    @Test("what does not fit is refused", arguments: misuses)
+    @Test("Invalid names and values are refused", arguments: misuses)
     func refusals(_ misuse: MisuseCase) throws {
         #expect(try misuse.message().contains(misuse.words))
     }

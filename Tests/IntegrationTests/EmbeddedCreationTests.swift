@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Embedded objects in `create` and `add` with update policies, and what is refused.
+// Embedded objects in `create` and `add` with update policies, and programmer errors.
 
 import Foundation
 import RealmSwift
@@ -17,7 +17,7 @@ private func counts(_ realm: Realm) -> [Int] { Embedding.counts(realm) }
 
 @Suite("Embedded objects in add and create")
 struct EmbeddedCreationTests {
-    @Test("create makes embedded objects from dictionaries, arrays and objects, a copy for each place")
+    @Test("create() makes embedded objects from dictionaries, arrays and objects, one copy for each location")
     func createsFresh() throws {
         let realm = try Embedding.realm()
         let unmanaged = Address("Rome")
@@ -29,7 +29,7 @@ struct EmbeddedCreationTests {
             #expect(unmanaged.realm == nil && counts(realm) == [6, 0, 0])
             #expect(one.address?.city == "Rome" && one.former.map(\.city) == ["Rome", "Rome"])
             #expect(two.address?.city == "Oslo" && two.former.map(\.city) == ["Bari", "Rome"])
-            // A managed embedded object is copied too, and so are those of an object that is copied.
+            // A managed embedded object is copied too, and so are the embedded objects of a copied object.
             let three = realm.create(
                 Person.self, value: ["id": 3, "address": one.address as Any, "former": two.former])
             #expect(three.address?.city == "Rome" && three.former.map(\.city) == ["Bari", "Rome"])
@@ -42,7 +42,7 @@ struct EmbeddedCreationTests {
         expectIntegrity(of: realm.configuration)
     }
 
-    @Test("create from an object of another Realm copies what is embedded, links to top-level objects once")
+    @Test("create() from an object of another Realm copies embedded objects, and each linked object once")
     func fromAnotherRealm() throws {
         let source = try Embedding.realm()
         let realm = try Embedding.realm()
@@ -56,7 +56,7 @@ struct EmbeddedCreationTests {
         expectIntegrity(of: realm.configuration)
     }
 
-    @Test("add with modified writes into the embedded object that is there; all replaces it")
+    @Test("add() with .modified writes into the existing embedded object; with .all it replaces it")
     func addAndUpdate() throws {
         let realm = try Embedding.realm()
         try realm.write {
@@ -71,7 +71,7 @@ struct EmbeddedCreationTests {
             realm.add(Person(value: Embedding.rich(city: "Bern")), update: .all)
             #expect(address.isInvalidated && hall.isInvalidated && formers.allSatisfy { $0.isInvalidated })
             #expect(person.address?.city == "Bern" && counts(realm) == [3, 2, 4])
-            // Lists: what is there is written to, what is too much goes, what is missing comes.
+            // In lists, existing elements are overwritten, surplus elements are deleted, missing ones are created.
             let first = person.former[0]
             let second = person.former[1]
             let shorter = Person(value: ["id": 1, "former": [["city": "Turin"]]])
@@ -85,7 +85,7 @@ struct EmbeddedCreationTests {
         expectIntegrity(of: realm.configuration)
     }
 
-    @Test("create with modified writes what is given into the embedded object that is there; all replaces it")
+    @Test("create() with .modified writes the given values into the existing embedded object; .all replaces it")
     func createAndUpdate() throws {
         let realm = try Embedding.realm()
         try realm.write {
@@ -103,7 +103,7 @@ struct EmbeddedCreationTests {
             realm.create(Person.self, value: ["id": 1, "address": ["city": "Bern"]], update: .all)
             #expect(address.isInvalidated && person.address?.city == "Bern" && person.address?.street == "")
             #expect(counts(realm) == [2, 0, 0])
-            // From itself: the new ones are copies of those that go.
+            // From itself: the new embedded objects are copies of the deleted ones.
             realm.create(Person.self, value: person, update: .all)
             #expect(bari.isInvalidated && person.former.map(\.city) == ["Bari"] && person.address?.city == "Bern")
             realm.create(Person.self, value: person, update: .modified)
@@ -113,13 +113,13 @@ struct EmbeddedCreationTests {
         expectIntegrity(of: realm.configuration)
     }
 
-    @Test("an object of another owner cannot be linked to", arguments: misuses)
+    @Test("An embedded object of another owner cannot be linked to", arguments: misuses)
     func refuses(_ misuse: MisuseCase) throws {
         let message = try misuse.message()
         #expect(message.contains(misuse.words), "\(message)")
     }
 
-    /// Runs `body` in a write with two people that have addresses.
+    /// Runs `body` in a write transaction with two people that have addresses.
     private static func people(
         _ words: String, _ body: @escaping @Sendable (Realm, Embedding.Person, Embedding.Person) throws -> Void
     ) -> MisuseCase {
@@ -256,7 +256,7 @@ private class WrongOrigin: EmbeddedObject {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
-/// One class as it was before and after.
+/// One class before and after a change.
 private enum Changing {
     class Top: SchemaCase {
         @Persisted var a = 0
@@ -291,13 +291,13 @@ struct EmbeddedDeclarationsTests {
             "'WrongOrigin.owners' links to type 'Unlisted'", [WrongOrigin.self, Outside.self, Unlisted.self]),
     ]
 
-    @Test("illegal declarations are refused by name", arguments: refusals)
+    @Test("Illegal declarations are refused by name", arguments: refusals)
     func refuses(_ misuse: MisuseCase) throws {
         let message = try misuse.message()
         #expect(message.contains(misuse.words), "\(message)")
     }
 
-    @Test("a class that becomes embedded, or no longer is, needs a migration")
+    @Test("A class that becomes embedded, or stops being embedded, needs a migration")
     func changes() throws {
         try withFile([Changing.Top.self]) { configuration in
             do { _ = try Realm(configuration: configuration) }

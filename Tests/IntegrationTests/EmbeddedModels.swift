@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The classes of the tests of embedded objects.
+// Model classes for the tests of embedded objects.
 
 import Foundation
 import RealmSwift
@@ -47,7 +47,7 @@ enum Embedding {
         @Persisted var places: Map<String, Address?>
     }
 
-    /// Has an embedded object from the start, and no primary key.
+    /// Always has an embedded object, and has no primary key.
     class Shop: Object {
         @Persisted var name = "shop"
         @Persisted var address: Address? = Address("default")
@@ -70,12 +70,12 @@ enum Embedding {
         ]
     }
 
-    /// A Realm in memory with these classes.
+    /// An in-memory Realm with these classes.
     static func realm() throws -> Realm {
         try Realm(configuration: Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: types))
     }
 
-    /// How many addresses, places and rooms the Realm stores, whoever owns them.
+    /// The counts of all stored addresses, geo objects and rooms.
     static func counts(_ realm: Realm) -> [Int] {
         [Address.className(), Geo.className(), Room.className()].map { realm.dynamicObjects($0).count }
     }

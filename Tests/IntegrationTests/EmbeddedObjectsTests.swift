@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Embedded objects: one owner each, and they go with it.
+// Embedded objects: each has one owner and is deleted with it.
 
 import Foundation
 import RealmSwift
@@ -17,7 +17,7 @@ private func counts(_ realm: Realm) -> [Int] { Embedding.counts(realm) }
 
 @Suite("Embedded objects")
 struct EmbeddedObjectsTests {
-    @Test("a schema knows which classes are embedded, and the default schema has them")
+    @Test("The schema marks embedded classes, and the default schema includes them")
     func schema() throws {
         let realm = try Embedding.realm()
         #expect(realm.schema["Embedding_Address"]?.isEmbedded == true)
@@ -31,7 +31,7 @@ struct EmbeddedObjectsTests {
         #expect(all.schema["Embedding_Room"]?.isEmbedded == true)
     }
 
-    @Test("an unmanaged embedded object is adopted by the object it is assigned to, the same instance")
+    @Test("Assigning an unmanaged embedded object makes the same instance managed")
     func adopting() throws {
         let realm = try Embedding.realm()
         let first = Address("Rome")
@@ -52,7 +52,7 @@ struct EmbeddedObjectsTests {
         #expect(second.leavers.map(\.id) == [1] && second.residents.isEmpty)
     }
 
-    @Test("add takes embedded objects of all depths with it")
+    @Test("add() also adds embedded objects at all depths")
     func adding() throws {
         try withFile(Embedding.types) { configuration in
             do {
@@ -69,7 +69,7 @@ struct EmbeddedObjectsTests {
         }
     }
 
-    @Test("replacing an embedded object deletes the one before, with what it embeds")
+    @Test("Replacing an embedded object deletes the old one and everything that it embeds")
     func replacing() throws {
         let realm = try Embedding.realm()
         try realm.write {
@@ -88,12 +88,12 @@ struct EmbeddedObjectsTests {
             person["address"] = ["city": "Lima", "rooms": [["name": "r"]]] as [String: Any]
             #expect(person.address?.rooms.map(\.name) == ["r"] && counts(realm) == [3, 0, 1])
         }
-        // The top-level object they linked to stays.
+        // The top-level object that they linked to stays.
         #expect(realm.objects(Country.self).count == 1)
         expectIntegrity(of: realm.configuration)
     }
 
-    @Test("setting a link to the same embedded object again does nothing")
+    @Test("Assigning the same embedded object again changes nothing")
     func sameAgain() throws {
         let realm = try Embedding.realm()
         try realm.write {
@@ -105,7 +105,7 @@ struct EmbeddedObjectsTests {
         }
     }
 
-    @Test("deleting the owner deletes what it embeds; a roll-back brings it back")
+    @Test("Deleting the owner deletes its embedded objects; a rollback restores them")
     func cascade() throws {
         try withFile(Embedding.types) { configuration in
             do {
@@ -132,7 +132,7 @@ struct EmbeddedObjectsTests {
         }
     }
 
-    @Test("deleting an embedded object itself makes the link nil and takes it out of the list")
+    @Test("Deleting an embedded object makes its link nil and removes it from its list")
     func deletingEmbedded() throws {
         let realm = try Embedding.realm()
         try realm.write {
@@ -147,7 +147,7 @@ struct EmbeddedObjectsTests {
         expectIntegrity(of: realm.configuration)
     }
 
-    @Test("deleteAll leaves nothing")
+    @Test("deleteAll deletes all embedded objects")
     func deleteAll() throws {
         try withFile(Embedding.types) { configuration in
             let realm = try Realm(configuration: configuration)
@@ -161,7 +161,7 @@ struct EmbeddedObjectsTests {
         }
     }
 
-    /// What is done to a list of addresses a ... e, and what is left of it.
+    /// Changes of a list with the addresses a ... e, and the expected rest.
     static let removals: [(String, String, @Sendable (List<Embedding.Address>) -> Void)] = [
         ("removeAll", "", { $0.removeAll() }),
         ("remove(at:)", "abde", { $0.remove(at: 2) }),
@@ -176,7 +176,7 @@ struct EmbeddedObjectsTests {
         ("insert", "axbcde", { $0.insert(Embedding.Address("x"), at: 1) }),
     ]
 
-    @Test("objects that leave a list are deleted, those that stay are not", arguments: removals.indices)
+    @Test("Objects that are removed from a list are deleted, the others are not", arguments: removals.indices)
     func listRemoval(_ number: Int) throws {
         let (name, expected, change) = Self.removals[number]
         let realm = try Embedding.realm()
@@ -194,7 +194,7 @@ struct EmbeddedObjectsTests {
         expectIntegrity(of: realm.configuration)
     }
 
-    @Test("an embedded class may contain itself to any depth")
+    @Test("An embedded class may contain itself at any depth")
     func recursion() throws {
         let realm = try Embedding.realm()
         try realm.write {
@@ -216,7 +216,7 @@ struct EmbeddedObjectsTests {
         expectIntegrity(of: realm.configuration)
     }
 
-    @Test("queries and sorts go through embedded objects")
+    @Test("Queries and sorting follow embedded objects")
     func queries() throws {
         let realm = try Embedding.realm()
         try realm.write {
@@ -242,7 +242,7 @@ struct EmbeddedObjectsTests {
         #expect(people.where { ($0.former.city == "G").count == 1 }.count == 4)
         let sorted = people.filter("address != NULL").sorted(byKeyPath: "address.city")
         #expect(sorted.map { $0.address?.city ?? "" }.joined() == "BernOsloRomeRome")
-        // As with all links: those without come first in a falling order, and are not distinct.
+        // As with all links: objects without an address come first in descending order, and distinct omits them.
         #expect(people.sorted(byKeyPath: "address.geo.latitude", ascending: false).map(\.id) == [9, 3, 2, 1, 0])
         #expect(people.distinct(by: ["address.city"]).map(\.id) == [0, 1, 3])
         let person = try #require(people.first)
@@ -252,12 +252,12 @@ struct EmbeddedObjectsTests {
         #expect(people.filter("address == %@", person.address as Any).map(\.id) == [0])
     }
 
-    @Test("a copy of a managed embedded object may be given to another owner")
+    @Test("A copy of a managed embedded object can be given to another owner")
     func copies() throws {
         let realm = try Embedding.realm()
         try realm.write { realm.create(Person.self, value: Embedding.rich()) }
         let person = try #require(realm.objects(Person.self).first)
-        // A copy is how an embedded object gets a second owner.
+        // Only a copy of an embedded object can have a second owner.
         try realm.write {
             let copy = Address(value: try #require(person.address))
             #expect(copy.realm == nil && copy.city == "Rome")
@@ -269,7 +269,7 @@ struct EmbeddedObjectsTests {
         expectIntegrity(of: realm.configuration)
     }
 
-    @Test("dynamic objects own and delete embedded objects as typed ones do")
+    @Test("Dynamic objects own and delete embedded objects as typed objects do")
     func dynamicOwners() throws {
         let realm = try Embedding.realm()
         try realm.write {
@@ -294,7 +294,7 @@ struct EmbeddedObjectsTests {
         expectIntegrity(of: realm.configuration)
     }
 
-    @Test("a map of embedded objects owns its values")
+    @Test("A map of embedded objects owns its values")
     func maps() throws {
         let realm = try Embedding.realm()
         try realm.write {
@@ -307,7 +307,7 @@ struct EmbeddedObjectsTests {
             let first = try #require(person.places["a"] ?? nil)
             let second = try #require(person.places["b"] ?? nil)
             #expect(first.visitors.map(\.id) == [1])
-            // modified writes in place, by key; all replaces.
+            // With .modified, values are overwritten in place by key; .all replaces them.
             realm.create(
                 Person.self, value: ["id": 1, "places": ["a": ["city": "A2"], "c": ["city": "C"]]], update: .modified)
             #expect(first.city == "A2" && first.geo?.latitude == 1 && second.isInvalidated)

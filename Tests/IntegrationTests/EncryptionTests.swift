@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encrypted Realms as users meet them: the key, what does not fit it, and what can be read on the disk.
+// Encrypted Realms for their users: the key, wrong keys, and what an attacker can read on the disk.
 
 import Foundation
 import RealmSwift
@@ -42,7 +42,7 @@ class EncryptionRow: Object {
     }
 
     #if Encryption
-        @Test("an encrypted Realm is read and written again with its key")
+        @Test("An encrypted Realm can be read and written again with its key")
         func reopened() throws {
             try make(1)
             for round in 0..<3 {
@@ -58,7 +58,7 @@ class EncryptionRow: Object {
             expectIntegrity(of: configuration(1))
         }
 
-        @Test("nothing that a user wrote can be read in any file of the folder")
+        @Test("No file of the folder contains plaintext that a user wrote")
         func noPlaintext() throws {
             try make(1)
             for name in folder.names {
@@ -71,7 +71,7 @@ class EncryptionRow: Object {
         }
 
         @Test(
-            "a copy is encrypted with the key that it is given, or with none, whatever the Realm has",
+            "A copy is encrypted with the given key, or not at all without one, whatever key the Realm has",
             arguments: [nil, 1] as [UInt8?], [nil, 1, 2] as [UInt8?])
         func rekeyed(from old: UInt8?, to new: UInt8?) throws {
             try make(old)
@@ -101,11 +101,11 @@ class EncryptionRow: Object {
                 }()
                 expectIntegrity(of: configuration(new, name))
             }
-            // The Realm that was copied has the key that it had.
+            // The copied Realm keeps its key.
             expectIntegrity(of: configuration(old))
         }
 
-        @Test("wrong key, no key, a key for a plain file and damage have one code and four reasons")
+        @Test("A wrong key, no key, a key for an unencrypted file, and damage have one code and four reasons")
         func refusals() throws {
             try make(1)
             let start = "Failed to open Realm file at path '\(folder.file("a.realm").path)': "
@@ -123,7 +123,7 @@ class EncryptionRow: Object {
             #expect(missing?.reason == .encryptedWithoutKey)
             #expect(missing?.localizedDescription.hasPrefix(start + "header has invalid mnemonic.") == true)
 
-            // What the first commit wrote, and both commits that the file tells of.
+            // The pages of the first commit, and of both commits that the file refers to.
             let words = "an encrypted block does not match its tag (block at page "
             for pages in [34..<38, 17..<size / 4096] {
                 var bytes = try Data(contentsOf: folder.file("a.realm"))
@@ -146,7 +146,7 @@ class EncryptionRow: Object {
             #expect(plain?.localizedDescription.hasPrefix(start + "Realm file decryption failed") == true)
         }
 
-        @Test("a file open in the process with another key is misuse", arguments: [2, nil] as [UInt8?])
+        @Test("Opening an open file with another key is a programmer error", arguments: [2, nil] as [UInt8?])
         func otherKey(key: UInt8?) throws {
             try make(1)
             let realm = try Realm(configuration: configuration(1))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums, averages and comparisons where types meet: figures that do not fit what they are asked for as, decimals beside
-// other numbers, values of any type beside each other, and arguments that are no plain values.
+// Sums, averages and comparisons across types: results that do not fit the requested type, decimals with other
+// numbers, values of any type with each other, and arguments that are not plain values.
 
 import Foundation
 import RealmSwift
@@ -31,7 +31,7 @@ enum FigureModels {
     static func realm() throws -> Realm { try memoryRealm(Account.self, Entry.self) }
 }
 
-@Suite("Figures and comparisons where types meet")
+@Suite("Aggregates and comparisons across types")
 struct FigureCornersTests {
     typealias Account = FigureModels.Account
     typealias Entry = FigureModels.Entry
@@ -117,11 +117,11 @@ struct FigureCornersTests {
         #expect(accounts.filter("anys.@sum == 0.3 AND anys.@avg == 0.15").count == 1)
     }
 
-    // The total of one whole Float or Double was not equal to it where its shortest digits are others: those of the
-    // Float 50331648 are 5.033165e+07, those of 2 to the 64th as Double 18446744073709552000.
+    // The sum of one whole Float or Double must be equal to it, also if its shortest digits denote another number:
+    // those of the Float 50331648 are 5.033165e+07, those of 2 to the 64th as Double are 18446744073709552000.
     @Test func `a total of large whole numbers is equal to them, as a constant and as a property`() throws {
         let realm = try FigureModels.realm()
-        // `property`: the one of their type.
+        // `property` is the property of the number's type.
         let numbers: [(number: AnyRealmValue, constant: Any, ratio: Double, property: String)] = [
             (.float(50_331_648), Float(50_331_648), 50_331_648, "rate"), (.double(0x1p60), 0x1p60, 0x1p60, "ratio"),
             (.double(0x1p64), 0x1p64, 0x1p64, "ratio"), (.double(1e23), 1e23, 1e23, "ratio"),
@@ -151,7 +151,7 @@ struct FigureCornersTests {
                     #expect(accounts.filter("\(text) left").isEmpty, "\(text) \(number)")
                 }
             }
-            // What decimals come to meets a property as it does a constant.
+            // Aggregates of decimals compare with a property as with a constant.
             for figure in ["anys.@sum", "anys.@avg", "prices.@sum", "prices.@avg", "prices.@max"] {
                 #expect(accounts.filter("\(figure) == %@", constant).count == 1, "\(figure) \(number)")
                 #expect(accounts.filter("\(figure) == \(property)").count == 1, "\(figure) \(number)")

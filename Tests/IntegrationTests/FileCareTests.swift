@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies, compaction, the limit on versions, and the question who keeps them, as programs use them.
+// Copies, compaction, deletion, the limit on versions, and pins.
 
 import Foundation
 import RealmSwift
@@ -49,7 +49,7 @@ final class CareRow: Object {
 
     // MARK: Copies
 
-    @Test("a copy is a file of its own with everything in it")
+    @Test("A copy is an independent file with all objects")
     func copy() throws {
         try withFile([CareRow.self]) { configuration in
             let realm = try Realm(configuration: configuration)
@@ -65,7 +65,7 @@ final class CareRow: Object {
         }
     }
 
-    @Test("a copy made inside a write has its changes; the write can still be cancelled or committed")
+    @Test("A copy made inside a write contains its changes, and the write can still be cancelled")
     func insideWrite() throws {
         try withFile([CareRow.self]) { configuration in
             let realm = try Realm(configuration: configuration)
@@ -87,7 +87,7 @@ final class CareRow: Object {
         }
     }
 
-    @Test("a Realm in memory can be copied to a file")
+    @Test("An in-memory Realm can be copied to a file")
     func fromMemory() throws {
         try withFile([CareRow.self]) { configuration in
             let realm = try memoryRealm(CareRow.self)
@@ -97,7 +97,7 @@ final class CareRow: Object {
         }
     }
 
-    @Test("a copy does not overwrite anything, not even a link that leads nowhere")
+    @Test("A copy does not overwrite anything, including a dangling symbolic link")
     func existing() throws {
         try withFile([CareRow.self]) { configuration in
             let realm = try Realm(configuration: configuration)
@@ -114,7 +114,7 @@ final class CareRow: Object {
         }
     }
 
-    @Test("a file that a symbolic link leads to is compacted in its own place, and has one lock file")
+    @Test("Compaction through a symbolic link compacts the target file, with a single lock file")
     func linked() throws {
         try withFile([CareRow.self]) { configuration in
             let url = try #require(configuration.fileURL)
@@ -136,7 +136,7 @@ final class CareRow: Object {
     }
 
     @Test(
-        "neither a copy nor the lock file can be read by more users than the Realm", arguments: [0o600, 0o640, 0o644])
+        "A copy and the lock file have no more permissions than the Realm file", arguments: [0o600, 0o640, 0o644])
     func permissions(mode: Int) throws {
         try withFile([CareRow.self]) { configuration in
             let url = try #require(configuration.fileURL)
@@ -157,10 +157,10 @@ final class CareRow: Object {
         try #require(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)
     }
 
-    // The process's mask (022 mostly) took bits away from the compacted file, and from the lock file: other users of a
-    // shared file could not write to it any more, or not even open it.
+    // The process's umask (022 mostly) must not take permissions from the compacted file or the lock file, because
+    // other users of a shared file need them.
     @Test(
-        "who could use a file before it was compacted still can, and its lock file too",
+        "Compaction keeps the permissions of the file and its lock file",
         arguments: [0o600, 0o640, 0o660, 0o666])
     func compactedPermissions(mode: Int) throws {
         try withFile([CareRow.self]) { configuration in
@@ -172,7 +172,7 @@ final class CareRow: Object {
             try FileManager.default.removeItem(atPath: url.path + ".lock")
             try expectRows(configuration, Array(0..<10))
             #expect(try self.mode(url.path + ".lock") == mode)
-            // One that is there already follows.
+            // An existing lock file gets the permissions too.
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: url.path + ".lock")
             try expectRows(configuration, Array(0..<10))
             #expect(try self.mode(url.path + ".lock") == mode)
@@ -180,7 +180,7 @@ final class CareRow: Object {
     }
 
     #if canImport(Glibc)
-        @Test("a compacted file and its lock file belong to whom the file belonged", .enabled(if: geteuid() == 0))
+        @Test("Compaction keeps the owner of the file and its lock file", .enabled(if: geteuid() == 0))
         func compactedOwner() throws {
             try withFile([CareRow.self]) { configuration in
                 let path = try #require(configuration.fileURL).path
@@ -195,7 +195,7 @@ final class CareRow: Object {
                     let isFound = stat(file, &found) == 0
                     #expect(isFound && found.st_uid == 1 && found.st_gid == 2, "\(file)")
                 }
-                // Nobody of this process's group could read the file: nor can he read a copy of it.
+                // The process's group could not read the file, so it must not be able to read a copy.
                 try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
                 let copy = path + ".copy"
                 try Realm(configuration: configuration).writeCopy(toFile: URL(fileURLWithPath: copy))
@@ -206,7 +206,7 @@ final class CareRow: Object {
 
     // MARK: Deletion
 
-    @Test("deleting through a symbolic link deletes the file that it leads to, what lies beside both, and the link")
+    @Test("Deletion through a symbolic link deletes the target, the side files of both, and the link")
     func deletedThroughLink() throws {
         try withFile([CareRow.self]) { configuration in
             let url = try #require(configuration.fileURL)
@@ -231,7 +231,7 @@ final class CareRow: Object {
         }
     }
 
-    @Test("a folder where the file should be is not deleted")
+    @Test("Deletion refuses a folder in place of the file")
     func deletedFolder() throws {
         try withFile([CareRow.self]) { configuration in
             let url = try #require(configuration.fileURL)
@@ -248,8 +248,8 @@ final class CareRow: Object {
         try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
     }
 
-    // A process that was killed while it rehearsed a migration left a copy of the whole file, for ever.
-    @Test("what killed rehearsals, seeds and copies have left is removed, and what others are at stays")
+    // A process that is killed during the rehearsal of a migration leaves a copy of the whole file.
+    @Test("Leftovers of killed rehearsals, seeds and copies are removed, and files in use stay")
     func leftovers() throws {
         try withFile([CareRow.self]) { configuration in
             let url = try #require(configuration.fileURL)
@@ -261,7 +261,7 @@ final class CareRow: Object {
             let rehearsals = "a.realm.rehearsal.regnum-"
             try leave(["", ".realm", ".realm.lock", ".realm.lock.f00.tmp"].map { rehearsals + "0.tmp" + $0 })
             try leave(["", ".realm"].map { rehearsals + "3.tmp" + $0 })
-            // A living process is at this one.
+            // This one is in use by a living process.
             let living = try TemporaryLock(folder.appendingPathComponent("a.realm.rehearsal.regnum-1.tmp").path)
             try leave(["a.realm.rehearsal.regnum-1.tmp.realm"])
             let rehearsal = try Realm.rehearseMigration(for: configuration)
@@ -283,21 +283,21 @@ final class CareRow: Object {
             try leave(["", ".copy"].map { "a.realm.seed.regnum-2.tmp" + $0 })
             try leave(["a.realm.lock.f00.tmp", "a.realm.regnum-5.tmp"])
             living.end()
-            // Not ours, whatever they begin with.
+            // Not files of this library, whatever their names begin with.
             try leave(["a.realm.lock.mine"])
             let mine = folder.appendingPathComponent("a.realm.lock.mine.tmp")
             try FileManager.default.createDirectory(at: mine, withIntermediateDirectories: true)
             #expect(try Realm.deleteFiles(for: configuration))
             let others = ["a.realm.lock.mine", "a.realm.lock.mine.tmp"]
             #expect(try names(folder) == ["a.realm.lock"] + others + ["b.realm", "b.realm.lock", "c.realm"])
-            // Where there is no file somebody may be making one, and a lock file for it.
+            // If there is no Realm file, another process may be creating one, with a lock file.
             try leave(["a.realm.lock.f00.tmp"])
             #expect(try !Realm.deleteFiles(for: configuration))
             #expect(try names(folder).contains("a.realm.lock.f00.tmp"))
         }
     }
 
-    @Test("a seed file that cannot be copied says why")
+    @Test("The error for a seed file that cannot be copied states the reason")
     func seedWords() throws {
         try withFile([CareRow.self]) { configuration in
             let url = try #require(configuration.fileURL)
@@ -311,7 +311,7 @@ final class CareRow: Object {
         }
     }
 
-    /// A file in the making, as its maker holds it.
+    /// An unfinished file, locked as by its creator.
     private struct TemporaryLock {
         private let file: any File
 
@@ -325,7 +325,7 @@ final class CareRow: Object {
 
     // MARK: Compaction
 
-    @Test("the callback gets the file's length, and the file gets shorter where it says so", arguments: [true, false])
+    @Test("The compaction callback gets the file's size, and its answer decides whether the file is compacted", arguments: [true, false])
     func onLaunch(answer: Bool) throws {
         try withFile([CareRow.self]) { configuration in
             do {
@@ -359,7 +359,7 @@ final class CareRow: Object {
         func add(_ total: Int, _ used: Int) { all.append((total, used)) }
     }
 
-    @Test("a file is compacted on request, but not while it is open")
+    @Test("A file is compacted on request, but not while it is open")
     func onRequest() throws {
         try withFile([CareRow.self]) { configuration in
             #expect(try Realm.compactFile(for: configuration) == false)
@@ -380,14 +380,14 @@ final class CareRow: Object {
 
     // MARK: Versions
 
-    @Test("a write fails when more versions are kept than allowed, and works again when they are released")
+    @Test("A write fails if too many versions are in use, and succeeds after they are released")
     func versionLimit() throws {
         try withFile([CareRow.self]) { configuration in
             var limited = configuration
             limited.maximumNumberOfActiveVersions = 3
             let realm = try Realm(configuration: limited)
             try holdingVersion(configuration) {
-                // The one that is held and the newest: 1, 2, 3 ... and the write that finds more than 3 fails.
+                // The pinned version and the newest count: 1, 2, 3 ... and the write that finds more than 3 fails.
                 for id in 0..<3 { try realm.write { realm.add(CareRow(value: ["id": id])) } }
                 let error = #expect(throws: Realm.Error.self) {
                     try realm.write { realm.add(CareRow(value: ["id": 9])) }
@@ -402,7 +402,7 @@ final class CareRow: Object {
         }
     }
 
-    @Test("too many versions end the program where beginWrite cannot throw")
+    @Test("Too many versions end the program in beginWrite, which cannot throw")
     func versionLimitMisuse() throws {
         try withFile([CareRow.self]) { configuration in
             try holdingVersion(configuration) {
@@ -419,7 +419,7 @@ final class CareRow: Object {
         }
     }
 
-    /// Runs `body` while another thread holds the version of now.
+    /// Runs `body` while another thread pins the current version.
     private func holdingVersion(_ configuration: Realm.Configuration, _ body: () throws -> Void) throws {
         let (opened, done, ended) = (
             DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
@@ -443,7 +443,7 @@ final class CareRow: Object {
 
     private func autoreleasing(_ body: () -> Void) { body() }
 
-    @Test("pins name the file and line that opened, the process, and how far behind it is")
+    @Test("A pin names the file and line that opened the Realm, the process, and its distance from the newest version")
     func pins() throws {
         try withFile([CareRow.self]) { configuration in
             let realm = try Realm(configuration: configuration)
@@ -463,7 +463,7 @@ final class CareRow: Object {
         }
     }
 
-    @Test("references to the initialisers have RealmSwift's types")
+    @Test("Initialisers can be referenced with RealmSwift's types")
     func initialiserReferences() throws {
         let open: (Realm.Configuration, DispatchQueue?) throws -> Realm = Realm.init(configuration:queue:)
         let realm = try open(

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What filters find, in the spellings of a format, an NSPredicate and a closure; and what they refuse.
+// Filters as format, NSPredicate and closure: the objects that they find, and the errors of invalid ones.
 
 import Foundation
 import RealmSwift
 import Regnum
 import Testing
 
-/// A question and the ids of the things that answer it.
+/// A predicate and the ids of the objects that it finds.
 struct FilterCase: Sendable, CustomStringConvertible {
     let format: String
     let ids: [Int]
@@ -138,7 +138,7 @@ struct FilteringTests {
         FilterCase("t < 'a'", [2, 3]) { $0.t < "a" },
         FilterCase("t >= 'a'", [1, 4, 5, 6]) { $0.t >= "a" },
         FilterCase("s < 'a'", [1, 3, 5]), FilterCase("s > 'e'", [4, 6]),
-        // Null is less than each text.
+        // Null is less than any text.
         FilterCase("s <= NULL", [2]) { $0.s <= nil }, FilterCase("s > NULL", [1, 3, 4, 5, 6]) { $0.s > nil },
         FilterCase("s < NULL", []) { $0.s < nil }, FilterCase("s >= NULL", [1, 2, 3, 4, 5, 6]) { $0.s >= nil },
         FilterCase("NULL < s", [1, 3, 4, 5, 6]), FilterCase("NOT s > NULL", [2]) { !($0.s > nil) },
@@ -295,7 +295,7 @@ struct FilteringTests {
         FilterCase("NOT ANY nums == 2", [2, 3, 4, 5]) { !($0.nums == 2) },
     ]
 
-    @Test("results do not hold the objects that their condition names, nor their Realm")
+    @Test("Results do not keep the objects of their predicate or its Realm alive")
     func namedObjects() throws {
         let realm = try FilterModels.realm()
         weak var named: FilterModels.Owner?
@@ -317,7 +317,7 @@ struct FilteringTests {
         }
     }
 
-    @Test("find the same in every spelling", arguments: numbers + texts + others + paths + lists)
+    @Test("A filter finds the same objects as format, NSPredicate and closure", arguments: numbers + texts + others + paths + lists)
     func finds(_ filter: FilterCase) throws {
         let realm = try FilterModels.realm()
         let all = realm.objects(Thing.self)
@@ -404,7 +404,7 @@ struct FilteringTests {
         (".n == 1", "no key name before '.'"), ("n. == 1", "no key name after last '.'"),
     ]
 
-    @Test("are refused with the words that RealmSwift's users know", arguments: refusals)
+    @Test("Invalid filters are refused with RealmSwift's messages", arguments: refusals)
     func refuses(_ format: String, _ words: String) throws {
         let message = try misuseText {
             let realm = try FilterModels.realm()
@@ -414,7 +414,7 @@ struct FilteringTests {
     }
 
     @Test(
-        "text that is malformed is refused with the position of the fault",
+        "A syntax error is reported with its position",
         arguments: [
             ("n == ", 5), ("n === 25", 4), ("n == 1 AND", 10), ("t == 'x", 5), ("(n == 1", 7),
             ("👍 t == 'é' @", 2),
@@ -422,7 +422,7 @@ struct FilteringTests {
     func position(_ format: String, _ position: Int) {
         do {
             _ = try ParsedPredicate(parsing: format)
-            Issue.record("was understood")
+            Issue.record("malformed text was accepted")
         } catch {
             #expect(error.position != nil)
             #expect(abs((error.position ?? -9) - position) <= 1, "\(error)")
@@ -430,7 +430,7 @@ struct FilteringTests {
         }
     }
 
-    @Test("blocks of the user's own, ALL and objects of other Realms are refused")
+    @Test("Block predicates, ALL, and objects of other Realms are refused")
     func foreign() throws {
         #expect(
             try misuseText {
@@ -448,7 +448,7 @@ struct FilteringTests {
             }?.contains("Object must be from the Realm being queried") == true)
     }
 
-    @Test("of a list and of backlinks ask only their elements, in their order")
+    @Test("A filter of a list or of linking objects keeps their elements and order")
     func collections() throws {
         let realm = try FilterModels.realm()
         let three = try #require(realm.object(ofType: Thing.self, forPrimaryKey: 3))
@@ -463,13 +463,13 @@ struct FilteringTests {
         #expect(realm.objects(Thing.self).index(matching: "id == 99") == nil)
     }
 
-    // Whoever counts the links to an object writes back a list that is being changed, and that moves rows: a condition
-    // that was asked behind saw the list of before.
-    @Test("beside conditions on links to an object see what the running write has just added to a list")
+    // Counting links to an object writes back a list that is being changed, which moves rows. A condition that is
+    // evaluated afterwards must not read the old list.
+    @Test("A filter with link counts sees elements that the current write has just added to a list")
     func openList() throws {
         let realm = try FilterModels.realm()
         try realm.write {
-            // So many that each row is asked by itself where few are wanted.
+            // Enough rows that a query for few results evaluates each row on its own.
             for id in 100..<200 { realm.create(Thing.self, value: ["id": id]) }
             realm.create(Thing.self, value: ["id": 200, "s": "fresh"])
         }
@@ -489,7 +489,7 @@ struct FilteringTests {
         }
     }
 
-    @Test("of an unmanaged list and of a list of values are refused")
+    @Test("Filters of an unmanaged list and of a list of values are refused")
     func unmanaged() throws {
         #expect(
             try misuseText { _ = Thing().friends.filter("id == 1") }?

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Observing, then writing before the observer has had its first call: `.initial` comes before the write, with what there
-// was before it, and each write is told as an update.
+// Writing before the observer's first call: `.initial` is delivered before the write, with the state before it, and
+// each write is delivered as an update.
 
 import Dispatch
 import Foundation
@@ -23,11 +23,11 @@ class FirstView: Projection<FirstItem> {
     @Projected(\FirstItem.name) var name
 }
 
-/// What is observed; each write of the tests adds one element to it.
+/// The kinds of observed collections; each write of the tests adds one element.
 enum FirstObserved: String, CaseIterable, Sendable {
     case results, filtered, sorted, list, set, map, backlinks, erased, sections, section, projections
 
-    /// Notes "initial COUNT" and "update COUNT +INSERTED".
+    /// Logs "initial COUNT" and "update COUNT +INSERTED".
     func observe(_ realm: Realm, _ owner: FirstItem, _ note: @escaping (String) -> Void) -> NotificationToken {
         func collection<C>(_ change: RealmCollectionChange<C>) where C: Collection {
             switch change {
@@ -69,7 +69,7 @@ enum FirstObserved: String, CaseIterable, Sendable {
     }
 }
 
-/// A Realm on a queue of its own: turns come when the queue is free.
+/// A Realm on its own queue, whose turns run when the queue is free.
 private final class FirstStage: @unchecked Sendable {
     // Sendable: everything is used on the queue.
     let queue = DispatchQueue(label: "first")
@@ -95,7 +95,7 @@ private final class FirstStage: @unchecked Sendable {
         }
     }
 
-    /// Adds one element to whatever is observed, in a write that is open.
+    /// Adds one element to every observed collection, in an open write transaction.
     func addOne(_ realm: Realm, _ owner: FirstItem) {
         let item = realm.create(FirstItem.self, value: ["id": next, "name": "a"])
         item.items.append(owner)
@@ -116,7 +116,7 @@ private final class FirstStage: @unchecked Sendable {
         ["initial \(start)"] + (1...writes).map { "update \(start + $0) +1" }
     }
 
-    /// How many elements there are at first.
+    /// The initial number of elements.
     private func start(_ observed: FirstObserved) -> Int {
         switch observed {
         case .list, .set, .map, .backlinks, .erased: 0
@@ -124,22 +124,24 @@ private final class FirstStage: @unchecked Sendable {
         }
     }
 
-    @Test("an observer gets `.initial` as of before the write, then each write", arguments: FirstObserved.allCases)
+    @Test("An observer gets `.initial` with the state before the first write, then each write", arguments: FirstObserved.allCases)
     func writes(_ observed: FirstObserved) throws {
         let stage = try FirstStage()
         try stage.on { realm, owner, note in
             stage.token = observed.observe(realm, owner, note)
             for number in 0..<3 {
                 try realm.write { stage.addOne(realm, owner) }
-                // Each write tells what those before it have changed; the last one is told at the next turn.
+                // Each write first delivers the changes of the writes before it; the last change is delivered at the
+                // next turn.
                 #expect(stage.notes.count == number + 1)
             }
         }
-        // The collection is live: an update that is told within the next write still counts what was there before it.
+        // The collection is live: an update that is delivered inside the next write still shows the count before that
+        // write.
         #expect(stage.allNotes() == expected(3, from: start(observed)))
     }
 
-    @Test("so it is with `beginWrite`, and before a write that is cancelled", arguments: FirstObserved.allCases)
+    @Test("`beginWrite` delivers `.initial` first, also if the write is cancelled", arguments: FirstObserved.allCases)
     func begins(_ observed: FirstObserved) throws {
         let stage = try FirstStage()
         try stage.on { realm, owner, note in
@@ -154,7 +156,7 @@ private final class FirstStage: @unchecked Sendable {
         #expect(stage.allNotes() == expected(1, from: start(observed)))
     }
 
-    @Test("`writeAsync` right after `observe` is told as an update", arguments: FirstObserved.allCases)
+    @Test("`writeAsync` right after `observe` is delivered as an update", arguments: FirstObserved.allCases)
     func asynchronous(_ observed: FirstObserved) async throws {
         let stage = try FirstStage()
         await withCheckedContinuation { done in
@@ -170,7 +172,7 @@ private final class FirstStage: @unchecked Sendable {
         #expect(stage.allNotes() == expected(1, from: start(observed)))
     }
 
-    @Test("each observer is asked for its elements once", arguments: [FirstObserved.results, .sorted, .list])
+    @Test("Each observer evaluates its elements once for the first call", arguments: [FirstObserved.results, .sorted, .list])
     func work(_ observed: FirstObserved) throws {
         let (early, late) = (try FirstStage(), try FirstStage())
         var asked: [Int] = []
@@ -186,7 +188,7 @@ private final class FirstStage: @unchecked Sendable {
         #expect(asked[0] == asked[1] && asked[0] == 3)
     }
 
-    @Test("the first call comes outside of the write: its block may write, and that is told too")
+    @Test("The first call is delivered outside the write, so its block may write")
     func writingBlock() throws {
         let stage = try FirstStage()
         try stage.on { realm, owner, note in
@@ -205,7 +207,7 @@ private final class FirstStage: @unchecked Sendable {
         #expect(notes.first == "initial 1 false" && notes.last == "update 3 +1" && notes.count == 3, "\(notes)")
     }
 
-    @Test("what a block begins to observe gets its first call before the block's own write")
+    @Test("An observer that a block adds gets its first call before the block's own write")
     func withinBlock() throws {
         let stage = try FirstStage()
         try stage.on { realm, owner, note in
@@ -223,7 +225,7 @@ private final class FirstStage: @unchecked Sendable {
         #expect(stage.allNotes() == ["initial 0", "update 1 +1"])
     }
 
-    @Test("an observer that is ended before the write gets no call")
+    @Test("An observer that is invalidated before the write gets no call")
     func ended() throws {
         let stage = try FirstStage()
         try stage.on { realm, owner, note in
@@ -234,7 +236,7 @@ private final class FirstStage: @unchecked Sendable {
         #expect(stage.allNotes().isEmpty)
     }
 
-    @Test("a silent write right after `observe` leaves `.initial` as of before it")
+    @Test("`write(withoutNotifying:)` right after `observe` delivers `.initial` with the state before it")
     func silent() throws {
         let stage = try FirstStage()
         try stage.on { realm, owner, note in
@@ -246,7 +248,7 @@ private final class FirstStage: @unchecked Sendable {
         #expect(stage.allNotes() == ["initial 1", "update 3 +1"])
     }
 
-    @Test("objects and projections, which have no first call, are told of each write")
+    @Test("Observers of objects and projections, which have no first call, are notified of each write")
     func objects() throws {
         let stage = try FirstStage()
         try stage.on { realm, owner, note in
@@ -267,7 +269,7 @@ private final class FirstStage: @unchecked Sendable {
         #expect(stage.allNotes() == ["object b 1", "view b 1", "object c 1", "view c 1"])
     }
 
-    @Test("an asynchronous sequence of changes begins with `.initial`, one of versions with the one before the write")
+    @Test("A sequence of changes begins with `.initial`, a sequence of versions with the one before the write")
     @MainActor func sequences() async throws {
         let realm = try Realm(
             configuration: Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [FirstItem.self]))
@@ -290,7 +292,7 @@ private final class FirstStage: @unchecked Sendable {
         }
     }
 
-    @Test("`asyncWrite` on an actor right after `observe` is told as an update")
+    @Test("`asyncWrite` on an actor right after `observe` is delivered as an update")
     func onActor() async throws {
         let watcher = FirstWatcher()
         #expect(try await watcher.notesOfTwoWrites() == ["initial 0", "update [0]", "update [1]"])

@@ -38,7 +38,7 @@ class KeylessFrost: Object {
         return realm
     }
 
-    /// Runs on another thread and waits.
+    /// Runs `body` on another thread and waits for it.
     private func elsewhere<R: Sendable>(_ body: @escaping @Sendable () throws -> R) throws -> R {
         nonisolated(unsafe) var result: Result<R, any Error>?
         let done = DispatchSemaphore(value: 0)
@@ -51,7 +51,7 @@ class KeylessFrost: Object {
         return try #require(result).get()
     }
 
-    @Test("a frozen object keeps its values when the live one changes, and when it is deleted")
+    @Test("A frozen object keeps its values when the live object is changed or deleted")
     func object() throws {
         let realm = try open()
         let live = try #require(realm.object(ofType: Frost.self, forPrimaryKey: 3))
@@ -71,7 +71,7 @@ class KeylessFrost: Object {
         #expect(frozen.freeze() === frozen)
     }
 
-    @Test("frozen copies of one version are equal, of another version not")
+    @Test("Frozen objects of the same version are equal, of different versions unequal")
     func equality() throws {
         let realm = try open()
         let live = try #require(realm.objects(KeylessFrost.self).first)
@@ -88,7 +88,7 @@ class KeylessFrost: Object {
         #expect(realm.freeze().thaw() == realm)
     }
 
-    @Test("frozen collections keep their elements, their order and their queries")
+    @Test("Frozen collections keep their elements, their order and their queries")
     func collections() throws {
         let realm = try open()
         let sorted = realm.objects(Frost.self).filter("id < 10").sorted(byKeyPath: "name", ascending: false).freeze()
@@ -110,7 +110,7 @@ class KeylessFrost: Object {
         #expect(any.thaw()?.count == 0)
     }
 
-    @Test("frozen things may be read by many threads at once")
+    @Test("Many threads may read frozen objects and collections at the same time")
     func threads() throws {
         let realm = try open()
         let long = String(repeating: "x", count: 1500)
@@ -129,7 +129,7 @@ class KeylessFrost: Object {
         }
     }
 
-    @Test("in a write a frozen copy shows what was before it")
+    @Test("An object that is frozen in a write shows the state before the write")
     func inWrite() throws {
         let realm = try open()
         let live = try #require(realm.object(ofType: Frost.self, forPrimaryKey: 1))
@@ -141,7 +141,7 @@ class KeylessFrost: Object {
         realm.cancelWrite()
     }
 
-    @Test("thawing on another thread gives that thread's object")
+    @Test("Thawing on another thread returns that thread's object")
     func thawElsewhere() throws {
         try withFile([Frost.self]) { configuration in
             let realm = try Realm(configuration: configuration)
@@ -159,7 +159,7 @@ class KeylessFrost: Object {
         }
     }
 
-    @Test("thawing gives the version that the thread's Realm is at, which may be an older one")
+    @Test("Thawing returns the version of the thread's Realm, which may be older")
     func thawOlder() throws {
         try withFile([Frost.self]) { configuration in
             let realm = try Realm(configuration: configuration)
@@ -220,12 +220,12 @@ class KeylessFrost: Object {
         },
     ]
 
-    @Test("what cannot be frozen or handed over says why", arguments: refusals)
+    @Test("Freezing or passing an invalid object is refused with the reason", arguments: refusals)
     func refusal(_ wrong: MisuseCase) throws {
         #expect(try wrong.message().contains(wrong.words))
     }
 
-    @Test("references to objects and collections are resolved on another thread")
+    @Test("References to objects and collections are resolved on another thread")
     func references() throws {
         try withFile([Frost.self]) { configuration in
             let realm = try Realm(configuration: configuration)
@@ -249,7 +249,7 @@ class KeylessFrost: Object {
         }
     }
 
-    @Test("a reference made before a deletion resolves in a fresh Realm until that is refreshed")
+    @Test("A reference to a deleted object resolves in a Realm of an older version, until refresh()")
     func deletedMeanwhile() throws {
         try withFile([Frost.self]) { configuration in
             let realm = try Realm(configuration: configuration)
@@ -268,7 +268,7 @@ class KeylessFrost: Object {
         }
     }
 
-    @Test("a reference to what the running write has made resolves after its commit; another file's does not")
+    @Test("A reference to an uncommitted object resolves after the commit, but not in another file")
     func uncommitted() throws {
         let realm = try memoryRealm(Frost.self)
         realm.beginWrite()
@@ -281,7 +281,7 @@ class KeylessFrost: Object {
         #expect(try memoryRealm(Frost.self).resolve(foreign) == nil)
     }
 
-    @Test("@ThreadSafe gives each thread its own object, and nil once it is deleted")
+    @Test("@ThreadSafe returns each thread's own object, and nil after deletion")
     func wrapper() throws {
         try withFile([Frost.self]) { configuration in
             let realm = try Realm(configuration: configuration)
@@ -305,7 +305,7 @@ class KeylessFrost: Object {
 }
 
 extension FreezingTests {
-    @Test("what @ThreadSafe holds may be replaced, by an object of another Realm and by nothing")
+    @Test("The value of @ThreadSafe may be replaced by an object of another Realm or by nil")
     func replaced() throws {
         let (realm, other) = (try memoryRealm(Frost.self), try memoryRealm(Frost.self))
         let frost = try realm.write { realm.create(Frost.self, value: ["id": 1]) }

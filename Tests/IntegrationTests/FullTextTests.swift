@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Full-text search as users write it: predicates, `where`, ranks, snippets, and what is refused.
+// Full-text search for users: predicates, `where`, ranking, snippets, and programmer errors.
 
 import Foundation
 import RealmSwift
@@ -69,7 +69,7 @@ enum FullTextModels {
         ("- storm", [0, 1, 3]), ("--storm", [0, 1, 3]), ("north-sea", [0]), ("...", [0, 1, 2, 3, 4, 5]),
     ]
 
-    @Test("finds words, beginnings, phrases, alternatives, and leaves out", arguments: searches)
+    @Test("A search finds words, prefixes, phrases and alternatives, and excludes words", arguments: searches)
     func finds(_ search: String, _ ids: [Int]) throws {
         let realm = try FullTextModels.realm()
         let all = realm.objects(Article.self)
@@ -79,14 +79,14 @@ enum FullTextModels {
         #expect(all.filter("NOT (body TEXT %@)", search).map(\.id) == (0..<6).filter { !ids.contains($0) })
         #expect(all.filter("body TEXT %@ AND id > 0", search).map(\.id) == ids.filter { $0 > 0 })
         #expect(Set(all.search(search, in: \.body).map(\.element.id)) == Set(ids))
-        // As a list of objects, too, whose rows are asked one by one.
+        // Also for a list of objects, whose rows are evaluated one by one.
         let author = try #require(realm.object(ofType: Author.self, forPrimaryKey: 0))
         #expect(author.articles.filter("body TEXT %@", search).map(\.id) == ids.filter { $0 < 2 })
     }
 
-    // The index is asked after a list that is being changed was written back. That moves rows: a condition that was
-    // asked behind the index saw the list of before.
-    @Test("parentheses beyond the depth limit group nothing, and those that close them close nothing else")
+    // A list that is being changed is written back before the index is read, which moves rows. A condition that is
+    // evaluated after the index must not read the old list.
+    @Test("Parentheses beyond the depth limit, and those that close them, are ignored")
     func deepParentheses() throws {
         let realm = try FullTextModels.realm()
         let (open, close) = (String(repeating: "(", count: 99), String(repeating: ")", count: 99))
@@ -94,12 +94,12 @@ enum FullTextModels {
         #expect(realm.objects(Article.self).filter("body TEXT %@", search).map(\.id).sorted() == [0, 3])
     }
 
-    @Test("conditions beside a search see what the running write has just added to a list")
+    @Test("Conditions next to a search see elements that the current write has just added to a list")
     func openList() throws {
         let realm = try FullTextModels.realm()
         let articles = realm.objects(Article.self)
         var questions = ["keywords TEXT 'fresh'"]
-        // The list that is changed is searched, or lies beside what is searched, with an index of its own or without.
+        // The changed list is the searched one or another one, with an index or without.
         for searched in ["keywords", "body"] {
             for list in ["keywords", "tags"] {
                 questions.append("NOT (\(searched) TEXT 'nothing') AND ANY \(list) == 'fresh'")
@@ -115,7 +115,7 @@ enum FullTextModels {
         }
     }
 
-    @Test("finds Greek words by capitals, with accents, and with the sigma of the end of words")
+    @Test("Greek words match across case, accents and final sigma")
     func greek() throws {
         let realm = try FullTextModels.realm()
         try realm.write {
@@ -127,7 +127,7 @@ enum FullTextModels {
         }
     }
 
-    @Test("asks optional texts, lists, links and the reverse of links")
+    @Test("Optional texts, lists, links and linking objects can be searched")
     func paths() throws {
         let realm = try FullTextModels.realm()
         let all = realm.objects(Article.self)
@@ -156,7 +156,7 @@ enum FullTextModels {
         #expect(all.filter("body TEXT 'storm'").explain().usesIndex(on: "body"))
     }
 
-    @Test("follows writes within a transaction, roll-backs, and results that live on")
+    @Test("Results of a search follow writes and rollbacks")
     func live() throws {
         let realm = try FullTextModels.realm()
         let found = realm.objects(Article.self).filter("body TEXT 'storm' OR keywords TEXT 'gale'")
@@ -175,7 +175,7 @@ enum FullTextModels {
         #expect(found.map(\.id) == [0, 1, 3])
     }
 
-    @Test("ranks, and cuts snippets around the words")
+    @Test("Hits are ranked, and snippets are cut around the matches")
     func ranking() throws {
         let realm = try FullTextModels.realm()
         let all = realm.objects(Article.self)
@@ -196,7 +196,7 @@ enum FullTextModels {
         #expect(snippet.matches.map { String(snippet.text[$0]) } == ["nördlich", "needle"])
     }
 
-    @Test("an index comes and goes with the declaration, and stays right over reopening")
+    @Test("The full-text index follows the declaration, and survives reopening")
     func schema() throws {
         try withFile([Article.self, Author.self]) { configuration in
             try autoreleasepool {
@@ -232,7 +232,7 @@ enum FullTextModels {
         },
     ]
 
-    @Test("refuses what has no full-text index", arguments: refusals)
+    @Test("A search of a property without a full-text index is refused", arguments: refusals)
     func refuses(_ misuse: MisuseCase) throws {
         let message = try misuse.message()
         #expect(message.contains(misuse.words), "\(message)")

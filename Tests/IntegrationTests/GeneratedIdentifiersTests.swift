@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers that new objects get, UUIDs of version 7, and generators with a seed.
+// Auto-incremented numbers, UUIDs of version 7, and seeded generators.
 
 import Foundation
 import RealmSwift
@@ -9,9 +9,9 @@ import Testing
 private typealias Invoice = Rules.Invoice
 private typealias Ticket = Rules.Ticket
 
-@Suite("generated identifiers")
+@Suite("Generated identifiers")
 struct GeneratedIdentifiersTests {
-    @Test("a new object without a number gets the next one, whichever way it is made")
+    @Test("A new object without a number gets the next one, however it is created")
     func numbers() throws {
         let realm = try memoryRealm(Invoice.self)
         try realm.write {
@@ -27,7 +27,7 @@ struct GeneratedIdentifiersTests {
         #expect(realm.object(ofType: Invoice.self, forPrimaryKey: 100)?.text == "again")
     }
 
-    @Test("numbers of deleted objects are not given again, those of cancelled writes are")
+    @Test("Numbers of deleted objects are not used again, those of cancelled writes are")
     func deleted() throws {
         try withFile([Invoice.self]) { configuration in
             do {
@@ -44,7 +44,7 @@ struct GeneratedIdentifiersTests {
         }
     }
 
-    @Test("an optional number is given for nil, and misuse is told where none is left")
+    @Test("nil in an optional number is replaced by the next number; with no number left, adding is refused")
     func optional() throws {
         let realm = try memoryRealm(Ticket.self)
         try realm.write {
@@ -63,7 +63,7 @@ struct GeneratedIdentifiersTests {
         #expect(text?.contains("No number is left for 'Rules_Ticket.number'") == true)
     }
 
-    @Test("threads that add at once get different numbers")
+    @Test("Concurrent threads get different numbers")
     func threads() throws {
         try withFile([Invoice.self]) { configuration in
             let done = DispatchGroup()
@@ -79,13 +79,13 @@ struct GeneratedIdentifiersTests {
         }
     }
 
-    @Test("a number needs an index, and an Int")
+    @Test("An auto-incremented property must be an indexed Int")
     func declarations() throws {
         let text = try misuseText { _ = try memoryRealm(WrongNumber.self) }
         #expect(text?.contains("Property 'WrongNumber.a' cannot be auto-incremented") == true)
     }
 
-    @Test("UUIDs of version 7 ascend, and tell their time")
+    @Test("UUIDs of version 7 are ascending and contain their time")
     func ascending() throws {
         let before = Date()
         let ids = (0..<10_000).map { _ in IdentifierGenerator.uuidV7() }
@@ -96,7 +96,7 @@ struct GeneratedIdentifiersTests {
         #expect(abs(Double(milliseconds) / 1000 - before.timeIntervalSince1970) < 600)
     }
 
-    @Test("UUIDs that threads make at once differ")
+    @Test("UUIDs that several threads generate are unique")
     func uniqueness() throws {
         let all = Mutexed<Set<UUID>>([])
         DispatchQueue.concurrentPerform(iterations: 4) { _ in
@@ -106,7 +106,7 @@ struct GeneratedIdentifiersTests {
         #expect(all.value.count == 20_000)
     }
 
-    @Test("a generator with a seed gives the same identifiers each time, in tasks too")
+    @Test("A seeded generator repeats its identifiers, also in tasks")
     func seeded() async {
         func make() -> [String] {
             [
@@ -137,7 +137,7 @@ private class WithDefaults: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
-/// A value behind a lock.
+/// A value that a lock protects.
 private final class Mutexed<Value>: @unchecked Sendable {
     // Sendable: the lock is held for every access.
     private let lock = NSLock()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The index of places: areas find with it what they find without, wherever on the earth, after every change.
+// The geospatial index: areas find the same points with it and without it, everywhere on the earth, after every
+// change.
 
 import Foundation
 import RealmSwift
@@ -25,10 +26,10 @@ enum GeoIndexModels {
     static let types: [ObjectBase.Type] = [Spot.self, PlainSpot.self, Place.self]
 }
 
-@Suite("Places with an index") struct GeoIndexTests {
+@Suite("Geospatial index") struct GeoIndexTests {
     typealias Place = GeoIndexModels.Place
 
-    /// Degrees with many on the edges: poles, date line, and where test areas begin.
+    /// Degrees, with many at edges: poles, the date line, and borders of test areas.
     private static func degrees(_ limit: Double, _ random: inout SplitMix) -> Double {
         switch Int.random(in: 0..<8, using: &random) {
         case 0: [limit, -limit, 0, limit - 1e-9].randomElement(using: &random) ?? 0
@@ -99,7 +100,7 @@ enum GeoIndexModels {
         expect("\(corners)", all.where { $0.spot.geoWithin(polygon) }, all.where { $0.plain.geoWithin(polygon) })
     }
 
-    @Test("finds what a look at each place finds", arguments: RunSeed.list(1...2))
+    @Test("The index finds the same points as a comparison with every point", arguments: RunSeed.list(1...2))
     func differential(seed: RunSeed) throws {
         var random = SplitMix(state: seed.value)
         try withFile(GeoIndexModels.types) { configuration in

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places in areas: boxes, circles on the sphere and polygons with holes, in both spellings.
+// Points in areas: boxes, circles on the sphere and polygons with holes, as predicates and type-safe.
 
 import Foundation
 import RealmSwift
@@ -63,7 +63,7 @@ struct GeoQueriesTests {
         return realm
     }
 
-    /// Asks in both spellings, and for the contrary.
+    /// The result as a predicate and type-safe; also checks the negated query.
     private func found(
         _ realm: Realm, _ condition: (Query<GeoModels.Place>) -> Query<Bool>, _ shape: Any,
         _ location: SourceLocation = #_sourceLocation
@@ -81,7 +81,7 @@ struct GeoQueriesTests {
         return try #require(GeoCircle(center: center, radius: radius))
     }
 
-    @Test("boxes lie between parallels and meridians, across the date line too")
+    @Test("Boxes lie between parallels and meridians, also across the date line")
     func boxes() throws {
         let realm = try places()
         let europe = try #require(GeoBox(bottomLeft: (35, -10), topRight: (70, 40)))
@@ -92,10 +92,10 @@ struct GeoQueriesTests {
         #expect(found(realm, { $0.location.geoWithin(point) }, point) == ["Rome"])
     }
 
-    @Test("circles go by the distance on the sphere")
+    @Test("Circles use the distance on the sphere")
     func circles() throws {
         let realm = try places()
-        // Oslo and Rome are 2,008 km apart by the haversine formula on a ball of 6,378.1 km.
+        // Oslo and Rome are 2,008 km apart by the haversine formula on a sphere with a radius of 6,378.1 km.
         let oslo = (59.91, 10.75)
         let less = try circle(oslo, .kilometers(2000))
         #expect(found(realm, { $0.location.geoWithin(less) }, less) == ["Oslo", "high"])
@@ -111,7 +111,7 @@ struct GeoQueriesTests {
         #expect(found(realm, { $0.location.geoWithin(earth) }, earth).count == 8)
     }
 
-    @Test("polygons are the smaller side of their rings without their holes, whichever way round they go")
+    @Test("A polygon is the smaller side of its ring without its holes, in either direction of the ring")
     func polygons() throws {
         let realm = try places()
         let ring = [(35.0, -10.0), (35.0, 40.0), (70.0, 40.0), (70.0, -10.0), (35.0, -10.0)]
@@ -129,10 +129,10 @@ struct GeoQueriesTests {
         #expect(found(realm, { $0.location.geoWithin(pole) }, pole) == ["Alert"])
     }
 
-    @Test("edges are great circles: between two points of one parallel they bend to the pole")
+    @Test("Edges are great circles: between two points of a parallel they bend towards the pole")
     func greatCircles() throws {
         let realm = try memoryRealm(Place.self, Location.self)
-        // The arc from 60 N 0 E to 60 N 90 E is at 67.8 N in the middle.
+        // The middle of the great-circle arc from 60 N 0 E to 60 N 90 E is at 67.8 N.
         try realm.write {
             for latitude in [59.0, 63, 67.7, 67.9] {
                 let place = realm.create(Place.self, value: ["name": "\(latitude)"])
@@ -143,7 +143,7 @@ struct GeoQueriesTests {
         #expect(found(realm, { $0.location.geoWithin(shape) }, shape) == ["59.0", "63.0", "67.7"])
     }
 
-    @Test("random points agree with the winding of the ring around them")
+    @Test("Polygons around random points agree with the winding number")
     func randomPolygons() throws {
         let realm = try memoryRealm(Place.self, Location.self)
         var random = SystemRandomNumberGenerator()
@@ -157,7 +157,7 @@ struct GeoQueriesTests {
             }
         }
         for _ in 0..<20 {
-            // A star around a centre: no edges cross.
+            // A star around a centre: its edges do not cross.
             let center = (Double.random(in: -40...40, using: &random), Double.random(in: -130...130, using: &random))
             var ring = (0..<9).map { corner -> (Double, Double) in
                 let radius = Double.random(in: 5...40, using: &random)
@@ -171,7 +171,7 @@ struct GeoQueriesTests {
         }
     }
 
-    @Test("lists of embedded objects and links on the way are followed")
+    @Test("Areas can be queried through lists of embedded objects and through links")
     func paths() throws {
         let realm = try places()
         let europe = try #require(GeoBox(bottomLeft: (35, -10), topRight: (70, 40)))
@@ -189,7 +189,7 @@ struct GeoQueriesTests {
     }
 
     @Test(
-        "areas and places that are none are refused",
+        "Invalid areas, and properties that are not locations, are refused",
         arguments: [
             MisuseCase(
                 "Query 'location GEOWITHIN GeoCircle([0, 0, 0], 10)' links to data in the wrong format for a "
@@ -217,7 +217,7 @@ struct GeoQueriesTests {
                 "Secondary ring 1 not contained by first exterior ring"),
             GeoQueriesTests.flaw(
                 [(0, 0), (0, 10), (10, 10), (10, 0), (0, 0)], [[(0, 0), (0, 10), (5, 5), (0, 0)]], "Duplicate edge"),
-            // A hole around its ring, one beside it, and one that leaves it through a corner.
+            // A hole around its ring, one beside the ring, and one that crosses a corner of the ring.
             GeoQueriesTests.flaw(
                 [(0, 0), (0, 10), (10, 10), (0, 0)], [[(-5, -5), (-5, 20), (20, 20), (20, -5), (-5, -5)]],
                 "Secondary ring 1 not contained by first exterior ring"),
@@ -227,11 +227,11 @@ struct GeoQueriesTests {
             GeoQueriesTests.flaw(
                 [(0, 0), (0, 10), (10, 10), (10, 0), (0, 0)], [[(5, 5), (0, 0), (-5, 2), (5, 5)]],
                 "Secondary ring 1 not contained by first exterior ring"),
-            // Corners on the ring, edges in its notch.
+            // Corners on the ring, and edges in its notch.
             GeoQueriesTests.flaw(
                 [(0, 0), (5, 5), (0, 10), (10, 10), (10, 0), (0, 0)], [[(0, 0), (4, 5), (0, 10), (0, 0)]],
                 "Secondary ring 1 not contained by first exterior ring"),
-            // A hole in a hole, in either order, and the same hole twice.
+            // A hole inside a hole, in either order, and the same hole twice.
             GeoQueriesTests.flaw(
                 [(0, 0), (0, 10), (10, 10), (10, 0), (0, 0)],
                 [[(1, 1), (1, 9), (9, 9), (9, 1), (1, 1)], [(3, 3), (3, 5), (5, 5), (3, 3)]],
@@ -266,7 +266,7 @@ struct GeoQueriesTests {
 }
 
 extension Results where Element == GeoModels.Place {
-    /// What `where` is printed as.
+    /// The predicate text of `where`.
     fileprivate var _constructedText: String {
         let query = Query<GeoModels.Place>._constructForTesting()
         guard let box = GeoBox(bottomLeft: (0, 0), topRight: (1, 1)) else { return "" }
@@ -274,7 +274,8 @@ extension Results where Element == GeoModels.Place {
     }
 }
 
-/// The plain way: the angles under which a point sees the edges add up to a full turn where the ring goes around it.
+/// The reference implementation: the angles of the edges as seen from a point add up to a full turn if the ring
+/// surrounds the point.
 private enum Winding {
     static func contains(_ ring: [(Double, Double)], _ point: (Double, Double)) -> Bool {
         var sum = 0.0
@@ -284,7 +285,7 @@ private enum Winding {
             while step < -.pi { step += 2 * .pi }
             sum += step
         }
-        // The opposite point of the earth sees the ring turn too, the other way round.
+        // The antipode of a point also sees the ring turn, in the opposite direction.
         guard abs(sum) > .pi else { return false }
         let middle = ring.dropLast().reduce((0.0, 0.0)) { ($0.0 + $1.0 / 9, $0.1 + $1.1 / 9) }
         return distance(point, middle) < .pi / 2

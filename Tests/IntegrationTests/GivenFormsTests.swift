@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of type Any in the forms that RealmSwift takes: enums and types of the user's own for what they are stored as,
-// NSNull for the keys of boxed optionals, raw values without a case; and sets, which a value of any type does not take.
+// Values of type Any in the forms that RealmSwift accepts: enums and custom types for their stored types, NSNull for
+// the keys of boxed optionals, raw values without a case; and sets, which a value of any type does not accept.
 
 import Foundation
 import RealmSwift
@@ -59,7 +59,8 @@ enum Given {
 @Suite("Forms of given values") struct GivenFormsTests {
     private static func realm() throws -> Realm { try memoryRealm(Given.Row.self, Custom.Point.self) }
 
-    /// What each way in makes of a value: unmanaged by `init(value:)` and by name, managed by `create` and by name.
+    /// Rows made from the values in each way: unmanaged by `init(value:)` and by name, managed by `create` and by
+    /// name.
     private static func rows(_ values: [String: Any]) throws -> [Given.Row] {
         let realm = try realm()
         let named = Given.Row()
@@ -76,7 +77,7 @@ enum Given {
             }
     }
 
-    @Test("an enum, or a value of the user's own type, stands for what is stored of it")
+    @Test("Enums and custom values can be given for their stored types")
     func storedForms() throws {
         let values: [String: Any] = [
             "text": Given.Size.large, "optionalText": Given.Size.small, "int": Given.Level.high,
@@ -100,7 +101,7 @@ enum Given {
         }
     }
 
-    @Test("an enum of another raw type is refused as its raw value is")
+    @Test("An enum whose raw type does not match is refused like its raw value")
     func wrongForms() throws {
         for (name, value) in [("text", Given.Level.low as Any), ("int", Given.Size.small), ("int", Given.Scale.half)] {
             nonisolated(unsafe) let value = value
@@ -109,7 +110,7 @@ enum Given {
         }
     }
 
-    @Test("in an unmanaged object a value that an optional type has no form for reads as nil")
+    @Test("In an unmanaged object, an optional property reads nil for a value that its type cannot represent")
     func unformed() throws {
         let values: [String: Any] = [
             "level": 9, "size": "huge", "word": "two words", "levelBox": 9, "levels": [1, 9, NSNull()],
@@ -124,14 +125,14 @@ enum Given {
             #expect(Array(row.levels) == [.low, nil, nil])
             #expect(row.sizes["a"] == .some(nil) && row.sizes["b"] == .small && row.sizes.count == 2)
         }
-        // What is no raw value at all is refused as before.
+        // A value that is not a raw value at all is refused.
         for (name, value) in [("level", "text" as Any), ("size", 5), ("levels", ["text"])] {
             nonisolated(unsafe) let value = value
             #expect(try misuseText { Given.Row()[name] = value }?.contains("Invalid value") == true)
         }
     }
 
-    @Test("null in a map of a type that is stored as an embedded object reads as the type's default")
+    @Test("Null in a map of custom values stored as embedded objects reads as the type's default")
     func embeddedNulls() throws {
         for row in try Self.rows(["places": ["a": NSNull(), "b": ["x": 1, "y": 2]]]) {
             #expect(row.places.count == 2)
@@ -140,7 +141,7 @@ enum Given {
         }
     }
 
-    @Test("a value of any type takes no set")
+    @Test("A value of any type does not accept a set")
     func sets() throws {
         let set = MutableSet<String>()
         set.insert("a")
@@ -162,7 +163,7 @@ enum Given {
 
     // MARK: Keys of boxed optionals
 
-    @Test("null is a key of a boxed optional as of any other", arguments: Given.keyed.indices)
+    @Test("Null is a valid primary key of a boxed optional", arguments: Given.keyed.indices)
     func nullKeys(_ number: Int) throws {
         let type = Given.keyed[number]
         let realm = try Realm(
@@ -170,7 +171,7 @@ enum Given {
         try realm.write {
             let first = realm.create(type, value: type.init(), update: .all)
             first["name"] = "a"
-            // The same object again, by each way to say null.
+            // Updates the same object with each representation of null.
             realm.create(type, value: ["key": NSNull(), "name": "b"], update: .modified)
             #expect(first["name"] as? String == "b")
             realm.create(type, value: ["key": Int?.none as Any, "name": "c"], update: .all)
@@ -194,7 +195,7 @@ enum Given {
         #expect(words?.contains("Invalid value 'text'") == true)
     }
 
-    @Test("a map of objects is optional in the old and in the new schema of a migration")
+    @Test("A map of objects is optional in the old and the new schema of a migration")
     func oldSchema() throws {
         try withFile([DepthNode.self, DepthPart.self]) { configuration in
             _ = try Realm(configuration: configuration)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of a schema says everything that a file keeps of its classes, and can be read again whatever they are
-// called.
+// The text of a schema describes everything that a file stores about its classes, and can be parsed again whatever
+// their names are.
 
 import Foundation
 import RealmSwift
 import RegnumTestKit
 import Testing
 
-/// Names that could be taken for something else.
+/// Names that are easily misread.
 private enum Odd {
     static let names = [
         "a": "old name", "b": "a: b", "c": "quote\"d", "d": "line\r\nend", "e": "back\\slash", "f": "unique (x)",
@@ -37,11 +37,11 @@ private enum Odd {
     static let types: [ObjectBase.Type] = [Thing.self, Other.self]
 }
 
-@Suite("golden texts")
+@Suite("Golden texts")
 struct GoldenTextTests {
     let folder = TestFolder()
 
-    @Test("unique constraints and delete rules are in the text, of classes as of files")
+    @Test("The text contains unique constraints and delete rules, for declared classes and for files")
     func rules() throws {
         let constrained: [ObjectBase.Type] = [Rules.Member.self, Rules.Place.self, Rules.Seat.self]
         let realm = try Realm(
@@ -63,7 +63,7 @@ struct GoldenTextTests {
         #expect(try Schema.golden(without).goldenHash != realm.schema.goldenHash)
     }
 
-    @Test("names with white space, colons, quotes and line ends can be read again")
+    @Test("Names with spaces, colons, quotes and line breaks survive parsing")
     func names() throws {
         let realm = try Realm(configuration: .init(fileURL: folder.file(), objectTypes: Odd.types))
         let text = realm.schema.goldenText
@@ -74,12 +74,12 @@ struct GoldenTextTests {
         #expect(Set(thing.properties.map(\.name)) == Set(Odd.names.values).union(["k", "l"]))
         #expect(thing["k"]?.objectClassName == "two words embedded" && thing.primaryKeyProperty?.name == "old name")
         #expect(read["two words embedded"]?.isEmbedded == true)
-        #expect(text.utf8.count { $0 == UInt8(ascii: "\n") } == 15, "a line for each class and property")
-        #expect(text.contains("    gr\u{f6}\u{df}e: int\n"), "letters need no quotes")
+        #expect(text.utf8.count { $0 == UInt8(ascii: "\n") } == 15, "expected one line for each class and property")
+        #expect(text.contains("    gr\u{f6}\u{df}e: int\n"), "letters must not be quoted")
         #expect(try Realm.fileSchema(for: realm.configuration).goldenText == text)
     }
 
-    @Test("steps go by such names")
+    @Test("A migration step works with such names")
     func steps() throws {
         let text = try {
             let realm = try Realm(configuration: .init(fileURL: folder.file(), objectTypes: Odd.types))
@@ -99,7 +99,7 @@ struct GoldenTextTests {
         expectIntegrity(of: folder.file())
     }
 
-    @Test("texts of other systems and of before names had quotes are read, and what the command adds to them")
+    @Test("Texts with other line ends, without quotes, and with the command's version line are accepted")
     func others() throws {
         let text =
             "class A\n    old name: string optional\n    unique (x): int\n"
@@ -112,7 +112,7 @@ struct GoldenTextTests {
     }
 
     @Test(
-        "what is no text is refused with its line",
+        "Invalid text is refused with its line",
         arguments: [
             ("class A\n    x: string on-delete cascade\n", "line 2, 'x: string on-delete cascade', is no line of one"),
             ("class A\n    x: int\n    unique (y)\n", "'y' is to be unique, and no property of 'A'"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects in groups, with figures over each group.
+// Grouped objects, with aggregates of each group.
 
 import Foundation
 import RealmSwift
@@ -51,7 +51,7 @@ struct GroupingTests {
         return realm
     }
 
-    @Test("figures of each group are those of a plain loop, for all and for some objects")
+    @Test("The aggregates of each group are the same as those of a loop")
     func figures() throws {
         let realm = try orders()
         for results in [
@@ -79,7 +79,7 @@ struct GroupingTests {
         }
     }
 
-    @Test("keys may be nil, NaN, and lie behind links")
+    @Test("Keys may be nil, NaN, and at the end of links")
     func keys() throws {
         let realm = try orders()
         let all = realm.objects(Order.self)
@@ -93,7 +93,7 @@ struct GroupingTests {
         #expect(all.grouped(by: \.when).count == 100)
     }
 
-    @Test("groups are those of their moment; of nothing there are none, and of nulls no figures")
+    @Test("Groups do not change after their query; no objects have no groups, and nulls no aggregates")
     func values() throws {
         let realm = try orders(10)
         let groups = realm.objects(Order.self).grouped(by: \.status)
@@ -106,7 +106,7 @@ struct GroupingTests {
         #expect(one.sum(of: \.amount) == 0 && one.sum(of: \.weight) == 0)
     }
 
-    @Test("many groups of many objects")
+    @Test("Grouping handles 10,000 groups of 10,000 objects")
     func many() throws {
         let realm = try orders(10_000)
         let groups = realm.objects(Order.self).grouped(by: \.when, over: [\.id])
@@ -115,7 +115,7 @@ struct GroupingTests {
     }
 
     @Test(
-        "misuse is told",
+        "Grouping on invalid key paths is refused",
         arguments: [
             MisuseCase("Cannot group on key path 'photo'") {
                 _ = try memoryRealm(Order.self, GroupModels.Customer.self).objects(Order.self).grouped(by: \.photo)

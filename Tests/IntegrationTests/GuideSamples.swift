@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code samples of the guides in Sources/Regnum/Regnum.docc, word for word, so that they compile.
-// GuideSamplesTests.swift compares them and runs them.
+// The code samples of the guides in Sources/Regnum/Regnum.docc, word for word, so that the compiler checks them.
+// GuideSamplesTests.swift compares them with the guides and runs them.
 
 import Dispatch
 import Foundation

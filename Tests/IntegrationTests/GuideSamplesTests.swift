@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each code sample of the guides is code that compiles, in GuideSamples.swift; those that need no place of their own
-// are run.
+// Each code sample of the guides must be compiled in GuideSamples.swift; samples that need no special environment are
+// also run.
 
 import Dispatch
 import Foundation
@@ -14,18 +14,18 @@ struct GuideSamplesTests {
         .deletingLastPathComponent()
     static let guides = root.appendingPathComponent("Sources/Regnum/Regnum.docc")
 
-    /// Lines without their indentation; the formatter may have joined or broken them, so all in one.
+    /// The text without white space, because the formatter may have joined or broken lines.
     static func words(_ text: some StringProtocol) -> String {
         String(text.filter { !$0.isWhitespace })
     }
 
-    /// What stands between the fences of Swift in a guide.
+    /// The Swift code blocks of a guide.
     static func samples(of guide: String) throws -> [String] {
         let text = try String(contentsOf: guides.appendingPathComponent(guide), encoding: .utf8)
         return text.components(separatedBy: "```swift\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
     }
 
-    @Test("every sample of every guide is compiled")
+    @Test("GuideSamples.swift contains every sample of every guide")
     func compiled() throws {
         let code = try String(
             contentsOf: Self.root.appendingPathComponent("Tests/IntegrationTests/GuideSamples.swift"), encoding: .utf8)
@@ -43,7 +43,7 @@ struct GuideSamplesTests {
         #expect(count >= 25)
     }
 
-    @Test("every guide is linked from the front page")
+    @Test("The front page links to every guide")
     func linked() throws {
         let front = try String(contentsOf: Self.guides.appendingPathComponent("Regnum.md"), encoding: .utf8)
         for name in try FileManager.default.contentsOfDirectory(atPath: Self.guides.path) where name != "Regnum.md" {
@@ -51,7 +51,7 @@ struct GuideSamplesTests {
         }
     }
 
-    @Test("the samples do what the guides say")
+    @Test("The samples do what the guides say")
     func run() throws {
         let configuration = Realm.Configuration(
             inMemoryIdentifier: UUID().uuidString,

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small files that somebody has changed, met through the API: a file opens in its newest state or in the one before,
-// can be read whole and be written, or is refused with words that name the block. Nothing ends the program.
-//
-// `REGNUM_HOSTILE_CASES` says how many changed bits are tried, `RunSeed` which; each failure names its case.
+// Small files that have been changed by an attacker, used through the API. A file opens at its newest commit or the
+// one before and can be read and written, or it is refused with a message that names the block. Nothing ends the
+// program.
 
 import Foundation
 import RealmSwift
@@ -43,10 +42,10 @@ class HostilePart: EmbeddedObject {
         return configuration
     }
 
-    /// Its own: the Realms of a process are found by their paths.
+    /// A new path for each file, because the Realms of a process are found by their paths.
     private static func newPath() -> String { "/hostile/\(UUID().uuidString).realm" }
 
-    /// A file after several writes, and what they have left.
+    /// A file after several writes, and its expected contents.
     private static func make() throws -> (bytes: [UInt8], state: [String]) {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
         let path = newPath()
@@ -85,7 +84,7 @@ class HostilePart: EmbeddedObject {
         }
     }
 
-    /// Every value of every object, and what is found of them.
+    /// Every value of every object, and the results of queries.
     private static func state(_ realm: Realm) -> [String] {
         let rows = realm.objects(HostileRow.self)
         var lines: [String] = []
@@ -100,14 +99,14 @@ class HostilePart: EmbeddedObject {
         return lines
     }
 
-    /// Opens the file and does with it what programs do.
+    /// Opens the file and uses it as programs do.
     private static func use(_ bytes: [UInt8], _ expected: [String], _ label: String, isCut: Bool = false) {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
         let path = newPath()
         files.setContents(of: path, bytes)
         do {
             let realm = try Realm(configuration: configuration(path, files))
-            #expect(state(realm) == expected, "\(label): another state")
+            #expect(state(realm) == expected, "\(label): the contents differ")
             let count = realm.objects(HostileRow.self).count
             try realm.write {
                 realm.create(HostileRow.self, value: ["id": 1000, "name": "new"])
@@ -129,14 +128,14 @@ class HostilePart: EmbeddedObject {
         }
     }
 
-    @Test("a closed small file of which a bit has changed has all that it had, or is refused with the block's name")
+    @Test("A closed small file with a changed bit has all its contents, or is refused with the block's name")
     func changedBits() throws {
         let (good, state) = try Self.make()
         Self.use(good, state, "the file as it is")
         for i in 0..<Self.cases {
             let seed = RunSeed.ofTurn(i, from: RunSeed.ofLongRuns)
             var random = SeededRandom(seed: seed.value)
-            // A quarter of them in headers and slots: the other bytes of the first pages are zero.
+            // A quarter of the changes are in headers and slots; the other bytes of the first pages are zero.
             let fixed = [0, 4, 8, 12][random.below(4)] * 4096 + random.below(4096)
             let (at, bit) = (random.below(4) == 0 ? fixed : random.below(good.count), random.below(8))
             var bytes = good
@@ -145,10 +144,10 @@ class HostilePart: EmbeddedObject {
         }
     }
 
-    @Test("a closed small file that was cut off has all that it had, or is refused")
+    @Test("A truncated closed small file has all its contents, or is refused")
     func cutOff() throws {
         let (good, state) = try Self.make()
-        // At the ends of pages, and a byte behind.
+        // At the ends of pages, and one byte after.
         let step = max(1, good.count / 4096 / 20) * 4096
         for count in stride(from: 0, to: good.count, by: step).flatMap({ [$0, $0 + 1] }) where count > 0 {
             Self.use(Array(good.prefix(count)), state, "cut to \(count) bytes", isCut: true)

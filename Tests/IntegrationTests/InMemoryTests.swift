@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the data of a Realm in memory lives: as long as an instance or a managed object of it does, and while the
+// The lifetime of the data of an in-memory Realm: as long as a Realm or one of its managed objects exists, or the
 // default configuration names it.
 
 import Foundation
@@ -25,10 +25,10 @@ class MemoryRow: Object {
 
     var count: Int { get throws { try Realm(configuration: configuration).objects(MemoryRow.self).count } }
 
-    /// What of a Realm is held while nothing else is.
+    /// The only reference that keeps the Realm alive.
     enum Held: CaseIterable, Sendable { case nothing, realm, object, linked, results, list, iterator, otherThread }
 
-    @Test("the data is there while anything of it is held, and gone afterwards", arguments: Held.allCases)
+    @Test("The data exists while any object of the Realm is referenced, and is gone afterwards", arguments: Held.allCases)
     func lifetime(_ held: Held) throws {
         var kept: Any?
         do {
@@ -52,13 +52,13 @@ class MemoryRow: Object {
         #expect(try count == 0)
     }
 
-    /// Another thread's Realm shares the data while both are there.
+    /// A Realm of another thread shares the data while both exist.
     private func otherThread() throws {
         let configuration = configuration
         onOtherThread { #expect(try! Realm(configuration: configuration).objects(MemoryRow.self).count == 2) }
     }
 
-    @Test("a Realm of another thread keeps the data too")
+    @Test("A Realm of another thread keeps the data alive")
     func otherInstance() throws {
         let configuration = configuration
         let opened = DispatchSemaphore(value: 0)
@@ -84,7 +84,7 @@ class MemoryRow: Object {
         #expect(try count == 0)
     }
 
-    @Test("two identifiers are apart, and nothing is written to disk")
+    @Test("Two identifiers have separate data, and nothing is written to disk")
     func apart() throws {
         let other = Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [MemoryRow.self])
         let row = try fill()
@@ -97,7 +97,7 @@ class MemoryRow: Object {
     }
 }
 
-/// Tests that set the default configuration, one after the other.
+/// Tests that set the default configuration, and therefore run one after the other.
 @Suite(.serialized)
 enum DefaultConfigurationTests {}
 
@@ -112,7 +112,7 @@ extension DefaultConfigurationTests {
             try realm.write { realm.create(MemoryRow.self) }
         }
 
-        @Test("data stays while the default configuration names it, with no instance alive")
+        @Test("The data stays while the default configuration names it, without any Realm")
         func kept() throws {
             let before = Realm.Configuration.defaultConfiguration
             defer { Realm.Configuration.defaultConfiguration = before }
@@ -131,7 +131,7 @@ extension DefaultConfigurationTests {
             #expect(try Realm().objects(MemoryRow.self).count == 0)
         }
 
-        @Test("data that is open when the default configuration comes to name it stays as well")
+        @Test("Open data stays if the default configuration is set to it later")
         func adopted() throws {
             let before = Realm.Configuration.defaultConfiguration
             defer { Realm.Configuration.defaultConfiguration = before }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of "an indexed property equals a constant", which ask the index alone, are those of every other way to ask.
+// Queries of an indexed property that equals a constant use only the index, and give the same results as without it.
 
 import Foundation
 import RealmSwift
@@ -21,10 +21,11 @@ enum IndexedEqualityModels {
     }
 }
 
-@Suite("Equality by an index") struct IndexedEqualityTests {
+@Suite("Equality on an index") struct IndexedEqualityTests {
     typealias Entry = IndexedEqualityModels.Entry
 
-    /// Texts that end alike, begin alike for more than eight bytes, contain zeros, or are longer than an index keeps.
+    /// Texts with common prefixes of more than eight bytes, with common ends, with zeros, and longer than an index
+    /// entry.
     private static let names =
         ["", "a", "a\0", "a\0\0b", "abcdefgh", "abcdefgh\0", "abcdefghi", "abcdefghj", "é", "z"]
         + (0..<40).map { "Alice \($0 * 7919)" } + (998...1002).map { String(repeating: "x", count: $0) }
@@ -34,7 +35,7 @@ enum IndexedEqualityModels {
         try realm.write {
             for id in 0..<count {
                 let entry = realm.create(Entry.self, value: ["id": id, "number": id * id % 37 - 3])
-                // A third have one name, so that its entries fill leaves of their own.
+                // A third of the entries share a name, which fills leaves of the index.
                 entry.name = id % 3 == 0 ? "abcdefgh" : Self.names[id % Self.names.count]
                 entry.alias = id % 5 == 0 ? nil : entry.name
                 entry.rank = id % 7 == 0 ? nil : -entry.number
@@ -51,7 +52,7 @@ enum IndexedEqualityModels {
     ) {
         let all = realm.objects(Entry.self)
         let expected = all.filter(holds).map(\.id).sorted()
-        // Each is asked first of new results.
+        // Each property is read first from new results.
         #expect(make(all).count == expected.count, sourceLocation: sourceLocation)
         #expect(make(all).isEmpty == expected.isEmpty, sourceLocation: sourceLocation)
         #expect(make(all).first?.id == expected.first, sourceLocation: sourceLocation)
@@ -85,7 +86,7 @@ enum IndexedEqualityModels {
         }
     }
 
-    @Test("finds what a loop over all objects finds, few or many", arguments: [0, 1, 40, 2500])
+    @Test("The index finds the same objects as a loop", arguments: [0, 1, 40, 2500])
     func differential(count: Int) throws {
         let realm = try filled(count)
         expectAllAnswers(realm)
@@ -98,7 +99,7 @@ enum IndexedEqualityModels {
         expectAllAnswers(realm)
     }
 
-    @Test("follows the Realm in writes, after roll-backs and after commits of others")
+    @Test("Results follow writes, rollbacks and commits of others")
     func live() throws {
         let realm = try filled(100)
         let named = realm.objects(Entry.self).where { $0.name == "new" }
@@ -118,7 +119,7 @@ enum IndexedEqualityModels {
         #expect(named.isEmpty)
     }
 
-    @Test("is one of the class's own columns alone: all else is asked as before")
+    @Test("Queries that the index alone cannot answer give the same results")
     func others() throws {
         let realm = try filled(60)
         let all = realm.objects(Entry.self)
@@ -135,7 +136,7 @@ enum IndexedEqualityModels {
         let name = all[1].name
         #expect(all.where { $0.next.name == name }.map(\.id) == [2])
         #expect(all.where { $0.name.equals(name.uppercased(), options: .caseInsensitive) }.count >= 1)
-        // The same property in other places of a query.
+        // The same property elsewhere in a query.
         #expect(all.where { !($0.name == "abcdefgh") }.count == 60 - all.where { $0.name == "abcdefgh" }.count)
         #expect(all.where { $0.name == $0.plain }.count == 60)
         #expect(all.where { $0.name == "abcdefgh" }.where { $0.name == "z" }.isEmpty)

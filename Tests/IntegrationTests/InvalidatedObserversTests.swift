@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of observations when their Realm is invalidated: they go on, and their blocks get collections and
-// objects that are valid. They ended the program at the next commit once, and later on themselves without a word.
+// Observers of a Realm that is invalidated stay registered, and their blocks get valid collections and objects.
 
 import Dispatch
 import Foundation
 import RealmSwift
 import Testing
 
-@Suite("Observers of a Realm that was invalidated")
+@Suite("Observers of an invalidated Realm")
 struct InvalidatedObserversTests: FaultRowSuite {
-    /// Notes what is told, and how many elements there are: an invalid collection would not say.
+    /// Logs the change and the count of elements, because an invalid collection has no count.
     private func note<C: RealmCollection>(_ label: String, _ diary: Diary) -> (RealmCollectionChange<C>) -> Void {
         { change in
             switch change {
@@ -25,7 +24,7 @@ struct InvalidatedObserversTests: FaultRowSuite {
         properties.map { "\($0.name) \($0.oldValue ?? "nil")>\($0.newValue ?? "nil")" }.joined(separator: ", ")
     }
 
-    /// Of an object, with its id as it reads it.
+    /// Logs a change of an object, with its id as read from the object.
     private func noteRow(_ diary: Diary) -> (ObjectChange<FaultRow>) -> Void {
         { change in
             switch change {
@@ -67,7 +66,7 @@ struct InvalidatedObserversTests: FaultRowSuite {
         }
     }
 
-    /// One of each kind.
+    /// An observer of each kind.
     private func tokens(_ realm: Realm, _ diary: Diary) throws -> [NotificationToken] {
         let row = try find(0, realm)
         return [
@@ -86,7 +85,7 @@ struct InvalidatedObserversTests: FaultRowSuite {
         ]
     }
 
-    /// Row 0 has everything, and row 1 for an admirer.
+    /// Fills all collections of row 0, and links row 1 to it.
     private func fill(_ stage: Stage) throws {
         try stage.write { realm in
             let row = try find(0, realm)
@@ -97,7 +96,7 @@ struct InvalidatedObserversTests: FaultRowSuite {
         }
     }
 
-    @Test("observations of every kind go on, without a call of their own, and tell what has changed since the last one")
+    @Test("Observers of every kind survive invalidate() and get the changes since their last call")
     func everyKind() throws {
         let (stage, diary) = try filled()
         try fill(stage)
@@ -134,7 +133,7 @@ struct InvalidatedObserversTests: FaultRowSuite {
         #expect(diary.take() == [])
     }
 
-    @Test("an object that is deleted behind it is told of as deleted, once, and what it held as gone")
+    @Test("An object that is deleted after invalidate() is reported as deleted once, with its collections")
     func deleted() throws {
         let (stage, diary) = try filled()
         try fill(stage)
@@ -162,7 +161,7 @@ struct InvalidatedObserversTests: FaultRowSuite {
         #expect(diary.take() == [])
     }
 
-    @Test("what was asked for right before it begins behind it")
+    @Test("Observers added just before invalidate() get their first call after it")
     func firstCalls() throws {
         let (stage, diary) = try filled()
         try fill(stage)
@@ -180,7 +179,7 @@ struct InvalidatedObserversTests: FaultRowSuite {
         #expect(diary.take().contains("row 0 name nil>x"))
     }
 
-    @Test("what others have committed is seen by it and told at the next turn, to observers of the Realm too")
+    @Test("invalidate() advances to the newest commit, which is delivered at the next turn")
     func others() throws {
         let (stage, diary) = try filled()
         let configuration = stage.configuration
@@ -208,7 +207,7 @@ struct InvalidatedObserversTests: FaultRowSuite {
         #expect(diary.take() == [])
     }
 
-    @Test("in a write it rolls back, and nothing of that is told")
+    @Test("invalidate() in a write rolls back, and the rolled-back changes are not delivered")
     func inWrite() throws {
         let (stage, diary) = try filled()
         try fill(stage)
@@ -228,7 +227,7 @@ struct InvalidatedObserversTests: FaultRowSuite {
         #expect(diary.take() == ["realm", "rows 4 d[] i[3] m[]", "any 4 d[] i[3] m[]", "sections 1 d[] m[]"])
     }
 
-    @Test("a loop over changes goes on behind it", .timeLimit(.minutes(30))) @MainActor
+    @Test("A loop over a sequence of changes continues after invalidate()", .timeLimit(.minutes(30))) @MainActor
     func loops() async throws {
         let realm = try await Realm.open(configuration: Self.configuration())
         let row = try realm.write { realm.create(FaultRow.self, value: ["id": 1]) }

@@ -58,7 +58,7 @@ struct KeyValueAccessTests {
     private typealias Pet = KeyValueModels.Pet
     private typealias Owner = KeyValueModels.Owner
 
-    @Test("whole numbers of every width read as Int and take any number; enums read and take raw values")
+    @Test("Integers of every width read as Int and accept any number; enums use raw values")
     func widths() throws {
         let realm = try KeyValueModels.realm()
         let pet = try #require(realm.objects(Pet.self).first)
@@ -77,7 +77,7 @@ struct KeyValueAccessTests {
         #expect(loose["nick"] == nil && loose.value(forKey: "self") as? Pet === loose)
     }
 
-    @Test("a key path goes through links and collections, and sets at its end")
+    @Test("A key path follows links and collections, and sets its last property")
     func keyPaths() throws {
         let realm = try KeyValueModels.realm()
         let owner = try #require(realm.object(ofType: Owner.self, forPrimaryKey: 1))
@@ -98,7 +98,7 @@ struct KeyValueAccessTests {
         #expect(owner.name == "uno" && owner.pets.allSatisfy { $0.age == 7 } && last.age == 6)
     }
 
-    @Test("a collection gives one value for each element, nil for null, arrays for links in its elements")
+    @Test("value(forKey:) of a collection returns one value for each element, and NSNull for nil")
     func elementValues() throws {
         let realm = try KeyValueModels.realm()
         let owner = try #require(realm.object(ofType: Owner.self, forPrimaryKey: 1))
@@ -121,7 +121,7 @@ struct KeyValueAccessTests {
         #expect(KeyValueModels.unmanagedPets().value(forKeyPath: "name") as? [String] == ["2", "4", "6"])
     }
 
-    @Test("collection operators give figures and unions", arguments: [true, false])
+    @Test("Collection operators return aggregates and unions", arguments: [true, false])
     func operators(isManaged: Bool) throws {
         let realm = try KeyValueModels.realm()
         let pets =
@@ -140,7 +140,7 @@ struct KeyValueAccessTests {
         #expect(pets.value(forKeyPath: "@distinctUnionOfArrays.toys") as? [String] == ["t0", "ball", "t1", "t2"])
     }
 
-    @Test("figures of a list of values are asked by self")
+    @Test("The aggregates of a list of values have the key path self")
     func valueFigures() {
         let numbers = List<Int>()
         numbers.append(objectsIn: [3, 1, 2])
@@ -148,7 +148,7 @@ struct KeyValueAccessTests {
         #expect(numbers.value(forKeyPath: "@max.self") as? Int == 3)
     }
 
-    @Test("setValue reaches the elements of the moment, also those that leave the collection by it")
+    @Test("setValue changes all current elements, including those that leave the collection because of it")
     func settingAll() throws {
         let realm = try KeyValueModels.realm()
         try realm.write {
@@ -194,7 +194,7 @@ struct KeyValueAccessTests {
         },
     ]
 
-    @Test("what cannot be asked or set is refused in RealmSwift's words", arguments: misuses)
+    @Test("Invalid names and values are refused with RealmSwift's messages", arguments: misuses)
     func refusals(_ misuse: MisuseCase) throws {
         #expect(try misuse.message().contains(misuse.words))
     }

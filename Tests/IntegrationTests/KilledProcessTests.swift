@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that is killed while it writes: what it had committed is there, what it had begun is not, and nobody
-// waits for it or has to repair anything.
+// A process that is killed while it writes: its commits are there, its open transaction is not, and other processes
+// neither wait nor have to repair the file.
 
 import Foundation
 import RealmSwift
@@ -17,7 +17,7 @@ final class KilledRow: Object {
 }
 
 @Suite struct KilledProcessTests {
-    @Test("commits of a killed process stay, its open transaction goes, and others write on", arguments: [0, 1, 9, 70])
+    @Test("The commits of a killed process stay, its open transaction is rolled back, and others can write", arguments: [0, 1, 9, 70])
     func killed(commits: Int) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("killed-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One to three processes on one file that move money between accounts and relink a ring, and as many that watch, each
-// killed by the system at a moment that the seed chooses, round after round, every third one on an encrypted file:
-// nothing acknowledged is lost, no sum is ever wrong, what is held stays, nobody waits for a dead process, the versions
-// that it read are let go of, and the file does not grow. `REGNUM_KILLS` says how many writers are killed.
+// One to three processes move money between accounts of one file and relink a ring, and as many read. Each is killed
+// at a moment that the seed chooses, round after round, every third time on an encrypted file. No acknowledged commit
+// is lost, no sum is ever wrong, snapshots do not change, no process waits for a dead one, the pins of dead processes
+// are released, and the file does not grow. `REGNUM_KILLS` sets how many writers are killed.
 
 import Foundation
 import RealmSwift
@@ -22,20 +22,20 @@ final class Account: Object {
     @Persisted(indexed: true) var holder: String
 }
 
-/// What a writer has done, in the same transaction.
+/// The moves of a writer, counted in the same transaction.
 final class TransferCount: Object {
     @Persisted(primaryKey: true) var writer: Int
     @Persisted var number: Int
     @Persisted var moves: List<Int>
 }
 
-/// One of a ring: whoever follows `next` meets each of the others once, and then itself.
+/// A node of a ring: following `next` visits each node once and returns to the first.
 final class RingNode: Object {
     @Persisted(primaryKey: true) var id: Int
     @Persisted var next: RingNode?
 }
 
-/// A bank's file, with what is beside it in its folder.
+/// A bank's file, with the other files of its folder.
 struct BankFile: Sendable, Codable {
     let folder: String
     let isEncrypted: Bool
@@ -51,7 +51,7 @@ struct BankFile: Sendable, Codable {
         return configuration
     }
 
-    /// The open file: while it is held, the files of killed processes are not the last ones.
+    /// Opens the file. While it is open, killed processes are not the last ones to use the file.
     func open() throws -> Database {
         var options = Database.OpenOptions()
         options.encryptionKey = key.map { key in key.withUnsafeBytes { EncryptionKey($0) } }
@@ -72,7 +72,7 @@ struct BankFile: Sendable, Codable {
     #endif
     static let kills = ProcessInfo.processInfo.environment["REGNUM_KILLS"].flatMap { Int($0) } ?? 12
 
-    @Test("killed writers lose nothing acknowledged and readers never see a wrong sum")
+    @Test("Killed writers lose no acknowledged commit, and readers never see a wrong sum")
     func transfers() async throws {
         let folders = Self.kinds.map { _ in TestFolder() }
         let banks = zip(folders, Self.kinds).map { BankFile(folder: $0.url.path, isEncrypted: $1) }
@@ -85,7 +85,7 @@ struct BankFile: Sendable, Codable {
             let bank = banks[round % 3 == 2 ? banks.count - 1 : 0]
             let writers = 1 + random.below(Self.writers)
             let readers = 1 + random.below(3)
-            // In every other round somebody has the file open all the time.
+            // In every other round, one process keeps the file open all the time.
             let witness: Database? = try random.below(2) == 0 ? bank.open() : nil
             await withTaskGroup(of: Void.self) { group in
                 for i in 0..<writers { group.addTask { await Self.writer(bank, i, seed &+ UInt64(i)) } }
@@ -100,8 +100,8 @@ struct BankFile: Sendable, Codable {
             killed += writers
             round += 1
         }
-        // 300 accounts need 30 pages; what was written and abandoned comes free again. Up to 16 MiB of relaxed commits
-        // wait for a sync, and what they replace waits with them: a release build makes that many.
+        // 300 accounts need 30 pages, and abandoned pages become free again. Up to 16 MiB of relaxed commits wait for
+        // a sync, and the pages that they replace wait as well; a release build reaches that amount.
         #expect(largest < 20 << 20)
         for bank in banks { expectIntegrity(of: bank.configuration()) }
         withExtendedLifetime(folders) {}
@@ -119,7 +119,7 @@ struct BankFile: Sendable, Codable {
         }
     }
 
-    /// What killed processes have read is let go of within a second, though another process has the file open.
+    /// The pins of killed processes are released within a second, although another process has the file open.
     private static func expectNoPins(_ witness: Database?, _ name: String) throws {
         guard let witness else { return }
         let end = ContinuousClock.now + .seconds(1)
@@ -127,10 +127,10 @@ struct BankFile: Sendable, Codable {
             Thread.sleep(forTimeInterval: 0.001)
         }
         let left = try witness.pinsOfOthers().count
-        #expect(left == 0, "\(name): versions that killed processes have read are kept")
+        #expect(left == 0, "\(name): the pins of killed processes were not released")
     }
 
-    /// The parent's look at the file after everybody has died, and one more transaction.
+    /// The parent checks the file after all processes have died, and commits one more transaction.
     private static func audit(_ bank: BankFile, _ name: String) throws {
         let realm = try Realm(configuration: bank.configuration())
         #expect(realm.objects(Account.self).sum(ofProperty: "balance") == total, "\(name): the sum")
@@ -138,7 +138,7 @@ struct BankFile: Sendable, Codable {
         for writer in 0..<writers {
             let count = try #require(realm.object(ofType: TransferCount.self, forPrimaryKey: writer))
             let acknowledged = Acknowledgement(bank.folder, writer).number
-            // What was committed and not yet acknowledged may be there, once.
+            // One commit that was not acknowledged may be there.
             #expect((acknowledged...acknowledged + 1).contains(count.number), "\(name): writer \(writer)")
             #expect(count.moves.last ?? 0 == count.number, "\(name): the moves of writer \(writer)")
         }
@@ -173,12 +173,12 @@ struct BankFile: Sendable, Codable {
     static func write(_ bank: BankFile, _ writer: Int, _ seed: UInt64) throws {
         var random = Draws(seed: seed)
         dieLater(&random)
-        // No level loses anything by a kill, in whatever company.
+        // No durability level loses commits when a process is killed, with any mix of levels.
         let level: Durability = [.full, .relaxed, .relaxed, .paranoid][random.below(4)]
         let realm = try Realm(configuration: bank.configuration(level))
         let count = try #require(realm.object(ofType: TransferCount.self, forPrimaryKey: writer))
         let acknowledgement = Acknowledgement(bank.folder, writer)
-        // A commit that was made and not acknowledged before the last kill is acknowledged now.
+        // Acknowledges a commit that was not acknowledged before the last kill.
         acknowledgement.number = count.number
         while true {
             try realm.write {
@@ -203,7 +203,7 @@ struct BankFile: Sendable, Codable {
         try #require(realm.object(ofType: Account.self, forPrimaryKey: id))
     }
 
-    /// Takes what follows the first node out of the ring and puts it behind the second one.
+    /// Moves the node after the first node to the position after the second node.
     private static func relink(_ realm: Realm, _ first: Int, _ second: Int) throws {
         let before = try #require(realm.object(ofType: RingNode.self, forPrimaryKey: first))
         let target = try #require(realm.object(ofType: RingNode.self, forPrimaryKey: second))
@@ -214,7 +214,7 @@ struct BankFile: Sendable, Codable {
         target.next = moved
     }
 
-    /// What a reader compares of a version that it holds.
+    /// The values that a reader compares in a snapshot.
     private static func contents(_ realm: Realm) -> [Int] {
         let balances: [Int] = realm.objects(Account.self).map { $0.balance }
         let ring: [Int] = realm.objects(RingNode.self).map { $0.next?.id ?? -1 }
@@ -222,8 +222,8 @@ struct BankFile: Sendable, Codable {
         return balances + ring + counts
     }
 
-    /// Looks at sums, counts and the ring until the process is killed; ends it where they are wrong, or where a version
-    /// that is held does not show the same again.
+    /// Checks sums, counts and the ring until the process is killed. Ends the process if they are wrong, or if a
+    /// snapshot changes.
     static func read(_ bank: BankFile, _ seed: UInt64) throws {
         var random = Draws(seed: seed)
         dieLater(&random)
@@ -231,7 +231,7 @@ struct BankFile: Sendable, Codable {
         var last = [Int](repeating: 0, count: writers)
         var held: (realm: Realm, contents: [Int])?
         while true {
-            // What is acknowledged before the look must be seen by it.
+            // Commits that are acknowledged before the refresh must be visible after it.
             let acknowledged = (0..<writers).map { Acknowledgement(bank.folder, $0).number }
             realm.refresh()
             let sum: Int = realm.objects(Account.self).sum(ofProperty: "balance")
@@ -256,7 +256,7 @@ struct BankFile: Sendable, Codable {
         exit(3)
     }
 
-    /// Has this process killed at a moment that `random` chooses: now and then before it has opened the file.
+    /// Has this process killed at a moment that `random` chooses, occasionally before it has opened the file.
     private static func dieLater(_ random: inout Draws) {
         let delay = random.below(8) == 0 ? random.below(5_000) : 5_000 + random.below(120_000)
         Thread.detachNewThread {
@@ -266,8 +266,8 @@ struct BankFile: Sendable, Codable {
     }
 }
 
-/// The number of the last transaction that a writer was told is committed, in a file of its own: in the system's
-/// memory the moment it is set, so that a kill does not take it back.
+/// The number of a writer's last acknowledged transaction, in a separate file. It is in the system's page cache as
+/// soon as it is set, so a kill does not lose it.
 private struct Acknowledgement {
     private let path: String
 

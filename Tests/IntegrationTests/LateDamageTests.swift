@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damage behind an open Realm's back, met by calls that cannot throw and yet need not end the program: what was shown
-// stays, and a write says why.
+// Damage to the file of an open Realm, found by calls that cannot throw and need not end the program: the Realm keeps
+// its version, and a write throws the reason.
 
 import Dispatch
 import Foundation
@@ -14,9 +14,9 @@ import Testing
 @testable import Regnum
 @testable import RegnumEngine
 
-@Suite("Damage met late")
+@Suite("Damage found while the Realm is open")
 struct LateDamageTests {
-    /// Its own: the Realms of a process are found by their paths.
+    /// A new path, because the Realms of a process are found by their paths.
     private let path = "/late/\(UUID().uuidString).realm"
     private let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
 
@@ -27,7 +27,7 @@ struct LateDamageTests {
         return configuration
     }
 
-    /// Rows 1 and 3 are there. One was deleted, so that the last one has to be looked for.
+    /// Contains rows 1 and 3. Row 2 was deleted, so that finding the last one needs a search.
     private func filled() throws -> Realm {
         let realm = try Realm(configuration: configuration)
         try realm.write {
@@ -38,7 +38,8 @@ struct LateDamageTests {
         return realm
     }
 
-    /// Changes the text of both rows as another process would; gives the pages of the commit's catalog and row group.
+    /// Changes the text of both rows as another process would, and returns the pages of the commit's catalog and row
+    /// group.
     private func changeElsewhere() throws -> (catalog: UInt64, group: UInt64) {
         let session = try Database.openAsOtherProcess(path: path, fileSystem: files).makeSession()
         try session.beginWrite()
@@ -49,7 +50,7 @@ struct LateDamageTests {
         return (session.database.versions.newest.catalog.page, try #require(table.rowsStamp).page)
     }
 
-    /// Writes over the middle of a page; what was there.
+    /// Overwrites the middle of a page, and returns the old bytes.
     private func overwrite(
         _ page: UInt64, with bytes: [UInt8] = [UInt8](repeating: 0xEE, count: 512)
     ) throws -> [UInt8] {
@@ -65,8 +66,8 @@ struct LateDamageTests {
         realm.objects(BadInputRow.self).sorted(byKeyPath: "id").map(\.text)
     }
 
-    // It ended the program, in a turn of its run loop too.
-    @Test("a refresh that cannot read the newest version stays where it is, and a write says why")
+    // The program must not end, also if the refresh happens in a turn of its run loop.
+    @Test("A refresh that cannot read the newest version keeps the current one, and a write throws the reason")
     func refresh() throws {
         let realm = try filled()
         let page = try changeElsewhere().catalog
@@ -86,8 +87,8 @@ struct LateDamageTests {
         expectIntegrity(of: configuration)
     }
 
-    // The end of a write asks for the last object of each class, and ended the program where it could not be read.
-    @Test("a write is cancelled where the objects of a class cannot be read")
+    // The end of a write reads the last object of each class, and must not end the program if that fails.
+    @Test("A write can be cancelled although the objects of a class cannot be read")
     func cancelled() throws {
         let realm = try filled()
         let held = try #require(realm.object(ofType: BadInputRow.self, forPrimaryKey: 1))
@@ -97,7 +98,7 @@ struct LateDamageTests {
         realm.cancelWrite()
         #expect(!realm.isInWriteTransaction)
         _ = try overwrite(page, with: good)
-        // Nobody knew whether it had been there before the write.
+        // It was not known whether the object existed before the write.
         #expect(held.isInvalidated)
         #expect(texts(realm) == ["elsewhere", "elsewhere"])
         try realm.write { realm.create(BadInputRow.self, value: ["id": 4, "text": "here"]) }
@@ -105,7 +106,7 @@ struct LateDamageTests {
         expectIntegrity(of: configuration)
     }
 
-    @Test("where a commit fails and the version before it cannot be read, the next write says why")
+    @Test("If a commit fails and the version before it cannot be read, the next write throws the reason")
     func nothingToShow() throws {
         let realm = try filled()
         let page = try Database.open(path: path, fileSystem: files).versions.newest.catalog.page
@@ -126,7 +127,7 @@ struct LateDamageTests {
         expectIntegrity(of: configuration)
     }
 
-    /// With an observer on a queue, whose Realm has turns; what it was told, after its first call.
+    /// Adds an observer on a queue, whose Realm has turns; `told` gets its notifications after the first call.
     private func observed(_ queue: DispatchQueue, _ told: Told) throws -> (Realm, NotificationToken) {
         try queue.sync { () throws -> (Realm, NotificationToken) in
             let realm = try Realm(configuration: configuration, queue: queue)
@@ -141,12 +142,12 @@ struct LateDamageTests {
 
     /// Used on its queue.
     private final class Told: @unchecked Sendable {
-        // Sendable: used on the queue alone.
+        // // Sendable: used on the queue alone.
         var texts: [[String]] = []
     }
 
-    // Its turns asked for another one each, so that a thread was busy for ever and the log full.
-    @Test("a Realm whose turns cannot read the newest version waits for the next commit")
+    // A failing turn must not request another one, which would keep a thread busy for ever and fill the log.
+    @Test("A Realm whose turns cannot read the newest version waits for the next commit")
     func turns() throws {
         _ = try filled()
         let queue = DispatchQueue(label: "late")
@@ -164,15 +165,15 @@ struct LateDamageTests {
         queue.sync { () -> Void in token.invalidate() }
     }
 
-    // The Realm came back to the version that had failed, and told its observers of it.
-    @Test("what another thread looks at is not told where the commit fails meanwhile")
+    // The Realm must not return to the failed version and notify observers of it.
+    @Test("A change set of a background diff is not delivered if its commit fails in the meantime")
     func failedMeanwhile() throws {
         _ = try filled()
         let queue = DispatchQueue(label: "late")
         let told = Told()
         let (realm, token) = try observed(queue, told)
         let failed = DispatchSemaphore(value: 0)
-        // The commit fails when it is being looked at.
+        // The commit fails while the background diff runs.
         let isLookedAt = DispatchSemaphore(value: 0)
         files.beforeSync = { _ in isLookedAt.wait() }
         queue.sync {
@@ -194,7 +195,7 @@ struct LateDamageTests {
         files.failure = nil
         for _ in 0..<5 { queue.sync { realm.deliverByTurns(.none) } }
         #expect(queue.sync { texts(realm) } == ["", ""])
-        // Where a turn came before the failure was known, what was shown until then is told, and then that it is gone.
+        // If a turn ran before the failure was known, the changes are delivered, and then their removal.
         let all = queue.sync { told.texts }
         #expect(all.isEmpty || all == [["lost", "lost"], ["", ""]], "\(all)")
         queue.sync { () -> Void in token.invalidate() }

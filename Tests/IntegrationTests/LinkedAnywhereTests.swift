@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links in values of any type: an object that one leads to belongs to what is observed, as one of a link property does.
+// Links in values of any type: observers follow them as they follow link properties.
 
 import Dispatch
 import Foundation
@@ -21,9 +21,9 @@ class AnywhereTarget: Object {
     @Persisted var next: AnywhereTarget?
 }
 
-@Suite("Observed links of AnyRealmValue")
+@Suite("Observed links in AnyRealmValue")
 struct LinkedAnywhereTests {
-    /// Targets 0 to 5, and holders 0 to 5 that have no links yet.
+    /// Targets 0 to 5, and holders 0 to 5 without links.
     private func filled() throws -> (Stage, Diary) {
         let stage = try Stage(
             Realm.Configuration(
@@ -48,7 +48,7 @@ struct LinkedAnywhereTests {
 
     private func anyTarget(_ id: Int, _ realm: Realm) throws -> AnyRealmValue { .object(try target(id, realm)) }
 
-    @Test("results tell of changes of what a value links to, wherever in the object it lies")
+    @Test("Results are notified of changes to objects that a value links to, wherever the value is")
     func results() throws {
         let (stage, diary) = try filled()
         try stage.write { realm in
@@ -81,7 +81,7 @@ struct LinkedAnywhereTests {
         #expect(diary.take() == ["d[] i[] m[1]"])
     }
 
-    @Test("they are followed to depth 4, as other links are, with which they take turns")
+    @Test("Links in values are followed to depth 4, mixed with link properties")
     func depth() throws {
         let (stage, diary) = try filled()
         try stage.write { realm in
@@ -105,7 +105,7 @@ struct LinkedAnywhereTests {
         #expect(diary.take() == [])
     }
 
-    @Test("key paths go to the link itself; an object without key paths tells of its own properties only")
+    @Test("A key path to the value excludes the linked object; object observers get own properties only")
     func keyPaths() throws {
         let (stage, diary) = try filled()
         try stage.write { try holder(0, $0).any = try anyTarget(0, $0) }
@@ -127,7 +127,7 @@ struct LinkedAnywhereTests {
         #expect(diary.take() == ["d[] i[] m[0]", "object [\"any\"]"])
     }
 
-    @Test("a list, a set, a map and an order of such values tell of changes of the objects among them")
+    @Test("Collections of values are notified of changes to the objects that they contain")
     func collections() throws {
         let (stage, _) = try filled()
         let (list, sorted, set, map) = (Diary(), Diary(), Diary(), Diary())
@@ -156,7 +156,7 @@ struct LinkedAnywhereTests {
         #expect(told() == [["initial 3"], ["initial 3"], ["initial 1"], []])
         try stage.write { try target(0, $0).number = 1 }
         #expect(told() == [["d[] i[] m[0]"], ["d[] i[] m[1]"], ["d[] i[] m[0]"], []])
-        // Behind a link of theirs as well.
+        // Also across a link of such an object.
         try stage.write { try target(2, $0).number = 1 }
         #expect(told() == [["d[] i[] m[2]"], ["d[] i[] m[2]"], [], ["d[] i[] m[\"a\"]"]])
         try stage.write { realm in

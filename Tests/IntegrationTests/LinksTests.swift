@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links, their way back, and what deleting does to them.
+// Links, linking objects, and the effects of deletion.
 
 import Foundation
 import RealmSwift
@@ -10,7 +10,7 @@ private typealias Person = CreationModels.Person
 
 @Suite("Links")
 struct LinksTests {
-    @Test("deleting an object makes links to it nil, takes it out of lists and out of linking objects")
+    @Test("Deleting an object makes links to it nil, and removes it from lists and linking objects")
     func deleting() throws {
         try withFile([Pet.self, Person.self]) { configuration in
             do {
@@ -50,7 +50,7 @@ struct LinksTests {
         }
     }
 
-    @Test("linking objects count each link, follow changes, and are empty while unmanaged")
+    @Test("Linking objects count each link, follow changes, and are empty while unmanaged")
     func linkingObjects() throws {
         let realm = try CreationModels.realm()
         let pet = Pet(value: ["id": 1])
@@ -80,7 +80,7 @@ struct LinksTests {
         #expect(pet.people != pet.people)
     }
 
-    @Test("an object may link to itself and be deleted")
+    @Test("An object that links to itself can be deleted")
     func itself() throws {
         let realm = try FilterModels.realm()
         let four = try #require(realm.object(ofType: FilterModels.Thing.self, forPrimaryKey: 4))
@@ -89,7 +89,7 @@ struct LinksTests {
         #expect(realm.objects(FilterModels.Thing.self).count == 5)
     }
 
-    @Test("setting a link to an unmanaged object adds it; nil and the same one are fine")
+    @Test("Assigning an unmanaged object to a link adds it; nil and the same object are accepted")
     func setting() throws {
         let realm = try CreationModels.realm()
         try realm.write {
@@ -105,7 +105,7 @@ struct LinksTests {
         }
     }
 
-    @Test("results are live inside a write and after it")
+    @Test("Results are live inside a write and after it")
     func live() throws {
         let realm = try CreationModels.realm()
         let all = realm.objects(Pet.self)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Change sets in the corners of RealmSwift's contract: linking objects, key paths of maps, rows that are shifted,
-// replaced or made to match.
+// Change sets in edge cases of RealmSwift's contract: linking objects, key paths of maps, rows that are shifted,
+// replaced, or begin to match.
 
 import Dispatch
 import Foundation
@@ -10,7 +10,7 @@ import Testing
 
 private typealias All = Contract.All
 
-@Suite("Change sets by the contract")
+@Suite("Change sets: RealmSwift contract")
 struct ChangeSetContractTests {
     private func stage(_ count: Int) throws -> Stage {
         let stage = try Stage(
@@ -33,7 +33,7 @@ struct ChangeSetContractTests {
         }
     }
 
-    @Test("of linking objects one that no longer links is a deletion at its own place, no other takes the gap")
+    @Test("An object that no longer links is a deletion at its own position in linking objects")
     func unlinking() throws {
         let (stage, links, lists) = (try stage(11), Diary(), Diary())
         try stage.write { realm in
@@ -52,10 +52,10 @@ struct ChangeSetContractTests {
         try stage.write { try find(5, $0).link = nil }
         #expect(links.take() == ["d[5] i[] m[]"])
         #expect(lists.take() == ["d[] i[] m[5]"])
-        // Of the other nine all are still there, in their order.
+        // The other nine are still there, in their order.
         let left = try stage.on { try find(10, $0).parents.map(\.pk) as [Int] }
         #expect(left == [0, 1, 2, 3, 4, 6, 7, 8, 9])
-        // A second link of one object is a second element; the object itself has changed.
+        // A second link from the same object is a second element; the object itself is modified.
         try stage.write { realm in try find(3, realm).list.append(try find(10, realm)) }
         #expect(lists.take() == ["d[] i[4] m[3]"])
         try stage.write { realm in try find(3, realm).list.remove(at: 0) }
@@ -67,7 +67,7 @@ struct ChangeSetContractTests {
         #expect(links.take() == ["d[] i[4] m[]"])
     }
 
-    @Test("key paths of a map's objects choose among modifications; keys that come and go are always told")
+    @Test("Key paths on a map filter modifications; inserted and deleted keys are always delivered")
     func mapKeyPaths() throws {
         let (stage, typed, named) = (try stage(3), Diary(), Diary())
         try stage.on { realm in
@@ -87,7 +87,7 @@ struct ChangeSetContractTests {
         #expect(typed.take() == ["d[\"a\"] i[] m[]"] && named.take() == ["d[\"a\"] i[] m[]"])
     }
 
-    @Test("positions: deletions and modifications are those of before, insertions those of now")
+    @Test("Deletions and modifications use the old positions, insertions the new ones")
     func positions() throws {
         let (stage, diary) = (try stage(6), Diary())
         try stage.on { realm in
@@ -100,7 +100,7 @@ struct ChangeSetContractTests {
             try find(2, realm).string = "changed"
         }
         #expect(diary.take() == ["d[1] i[] m[2]"])
-        // Leaves the query, comes and goes within one write, enters: 0 2 3 4 5 are left.
+        // One object leaves the query, one is created and deleted in the same write, one enters: 0 2 3 4 5 are left.
         try stage.write { realm in
             try find(3, realm).int = 500
             let passing = realm.create(All.self, value: ["pk": 50])
@@ -108,14 +108,14 @@ struct ChangeSetContractTests {
             realm.create(All.self, value: ["pk": 60])
         }
         #expect(diary.take() == ["d[2] i[4] m[]"])
-        // Only shifted by what does not match: nothing to tell.
+        // Only objects that do not match have changed, so nothing is delivered.
         try stage.write { realm in realm.delete(try find(3, realm)) }
         #expect(diary.take() == [])
         try stage.write { realm in realm.deleteAll() }
         #expect(diary.take() == ["d[0, 1, 2, 3, 4] i[] m[]"])
     }
 
-    @Test("a cleared list and a list whose owner went tell every position; an empty one whose owner goes tells nothing")
+    @Test("Clearing a list or deleting its owner deletes every position; an empty list delivers nothing")
     func owners() throws {
         let (stage, full, empty) = (try stage(4), Diary(), Diary())
         try stage.write { realm in
@@ -128,7 +128,7 @@ struct ChangeSetContractTests {
         }
         stage.settle()
         #expect(full.take() == ["initial 3"] && empty.take() == ["initial 0"])
-        // Positions are those behind the filter.
+        // Positions are those in the filtered results.
         try stage.write { realm in try find(0, realm).list.remove(at: 2) }
         #expect(full.take() == ["d[1] i[] m[]"])
         try stage.write { realm in try find(0, realm).list.removeAll() }
@@ -137,7 +137,7 @@ struct ChangeSetContractTests {
         #expect(empty.take() == [] && full.take() == [])
     }
 
-    @Test("an order by a map's key is followed: what gets another value moves")
+    @Test("Results sorted by a map's key deliver a changed value as a move")
     func orderedByEntries() throws {
         let stage = try Stage(
             Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [Contract.Renamed.self]))
@@ -162,7 +162,7 @@ struct ChangeSetContractTests {
         #expect(diary.take() == ["d[] i[2] m[]"])
     }
 
-    @Test("a change counts through four links, not through five; a deleted link counts")
+    @Test("A change is delivered across four links but not five; a deleted link is delivered")
     func depth() throws {
         let (stage, diary) = (try stage(7), Diary())
         try stage.write { realm in
@@ -183,7 +183,7 @@ struct ChangeSetContractTests {
         #expect(diary.take() == [])
     }
 
-    @Test("positions of a list: what is modified counts from before, what came in front of it does not shift it")
+    @Test("Modified positions of a list are old positions, also after an insertion before them")
     func shifted() throws {
         let (stage, diary) = (try stage(8), Diary())
         try stage.write { realm in
@@ -198,13 +198,13 @@ struct ChangeSetContractTests {
             try find(4, realm).int = 70
         }
         #expect(diary.take() == ["d[] i[0] m[3]"])
-        // 7 1 2 3 4 5: the second one goes, the third one changes.
+        // 7 1 2 3 4 5: the second one is removed, the third one changes.
         try stage.write { realm in
             try find(0, realm).list.remove(at: 1)
             try find(2, realm).int = 80
         }
         #expect(diary.take() == ["d[1] i[] m[2]"])
-        // 7 2 3 4 5: both at once, and one that is put in behind them.
+        // 7 2 3 4 5: both at once, and one that is inserted after them.
         try stage.write { realm in
             let list = try find(0, realm).list
             list.remove(at: 0)
@@ -215,7 +215,7 @@ struct ChangeSetContractTests {
         #expect(diary.take() == ["d[0] i[2, 5] m[4]"])
     }
 
-    @Test("a change of what a row links to is one of the row, by every kind of property; so is its deletion")
+    @Test("A row is modified when an object that it links to changes or is deleted, for every kind of property")
     func linkedRows() throws {
         let (stage, diary) = (try stage(10), Diary())
         try stage.write { realm in
@@ -246,7 +246,7 @@ struct ChangeSetContractTests {
         #expect(diary.take() == ["d[] i[] m[4]"])
     }
 
-    @Test("cleared, and with their owner gone, sets and maps and what is filtered of a list tell all they had")
+    @Test("Clearing a collection or deleting its owner deletes all elements, for every kind of collection")
     func ownersOfEveryKind() throws {
         let (stage, diary) = (try stage(5), Diary())
         func fill(_ realm: Realm, _ pk: Int) throws {
@@ -279,12 +279,12 @@ struct ChangeSetContractTests {
         #expect(diary.take().count == 4)
         try stage.write { realm in realm.delete(try find(0, realm)) }
         #expect(diary.take() == all)
-        // Gone already, and empty: nothing more.
+        // The collections were empty already, so nothing is delivered.
         try stage.write { realm in realm.delete(try find(1, realm)) }
         #expect(diary.take() == [])
     }
 
-    @Test("key paths into the objects of a list choose among modifications; what comes and goes is told all the same")
+    @Test("Key paths into a list filter modifications; insertions and deletions are always delivered")
     func listKeyPaths() throws {
         let (stage, named, none) = (try stage(4), Diary(), Diary())
         try stage.write { try find(0, $0).list.append(try find(1, $0)) }
@@ -308,7 +308,7 @@ struct ChangeSetContractTests {
         #expect(named.take() == ["d[3] i[3] m[]"] && none.take() == ["d[3] i[3] m[]"])
     }
 
-    @Test("every collection of an object is told by its name and without values, whoever has changed it")
+    @Test("An object's observer gets the name of each changed collection, without values")
     func collectionProperties() throws {
         let (stage, diary) = (try stage(3), Diary())
         try stage.on { realm in
@@ -347,9 +347,9 @@ struct ChangeSetContractTests {
         #expect(diaryLines(stage, diary) == names)
     }
 
-    // Not-a-numbers differ from themselves, and texts of other bytes can be equal: a list that was touched told of the
-    // first as modified, and of the others not.
-    @Test("values are told apart as they are stored: not-a-number is what it was, a text of other bytes is not")
+    // NaN differs from itself, and texts of different bytes can be equal: a rewritten list must not report the former
+    // as modified, and must report the latter.
+    @Test("Values are compared as stored: NaN is unchanged, an equal text of other bytes is modified")
     func storedValues() throws {
         let stage = try Stage(
             Realm.Configuration(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What collections do by RealmSwift's contract in the corners: unmanaged lists asked by predicates, orders by keys of
-// maps and by names of columns, change sets of linking objects, generic code over maps.
+// Collections in edge cases of RealmSwift's contract: predicates on unmanaged lists, sorting by keys of maps and by
+// names of columns, change sets of linking objects, generic code over maps.
 
 import Foundation
 import RealmSwift
@@ -27,7 +27,7 @@ extension Contract {
     }
 }
 
-/// What generic code may ask of any map.
+/// Members that generic code may use with any map.
 private func sizes<M: RealmKeyedCollection>(_ map: M) -> [Int] where M.Key == String, M.Value == Int {
     let largest: Int? = map.value(forKeyPath: "@max.self") as? Int
     return [map.count, map.keys.count, map.values.reduce(0, +), map["a"] ?? -1, largest ?? -1]
@@ -47,7 +47,7 @@ private func observing(_ map: Map<String, Contract.All?>) {
     _ = tokens
 }
 
-@Suite("Collections by the contract")
+@Suite("Collections: RealmSwift contract")
 struct CollectionContractTests {
     // MARK: Unmanaged
 
@@ -79,7 +79,7 @@ struct CollectionContractTests {
         ("date > %@", 2),
     ]
 
-    @Test("the first of an unmanaged list that satisfies a predicate is found", arguments: questions)
+    @Test("index(matching:) of an unmanaged list finds the first element that satisfies a predicate", arguments: questions)
     func unmanagedIndex(_ text: String, _ position: Int?) {
         let list = Self.unmanaged().list
         let date = Date(timeIntervalSince1970: 1)
@@ -90,7 +90,7 @@ struct CollectionContractTests {
         #expect(list.firstIndex { predicate.evaluate(with: $0) } == position)
     }
 
-    @Test("by a closure too, and managed elements are asked as they are")
+    @Test("index(matching:) takes closures, and finds managed elements of an unmanaged list")
     func unmanagedClosure() throws {
         let holder = Self.unmanaged()
         #expect(holder.list.index(matching: { $0.int == 20 }) == 2)
@@ -162,7 +162,7 @@ struct CollectionContractTests {
         MisuseCase("Invalid property name") { _ = All().map.sum(ofProperty: "noSuchCol") as Int },
     ]
 
-    @Test("what cannot be asked is refused in RealmSwift's words", arguments: refusals)
+    @Test("Invalid predicates and sorts are refused with RealmSwift's messages", arguments: refusals)
     func refuses(_ misuse: MisuseCase) throws {
         let message = try misuse.message()
         #expect(message.contains(misuse.words), "\(message)")
@@ -170,7 +170,7 @@ struct CollectionContractTests {
 
     // MARK: Orders
 
-    @Test("objects are ordered by the value of a map's key, where there is none as nil, and by names of columns")
+    @Test("Objects are sorted by a map's key, with nil for a missing key, and by column names")
     func orders() throws {
         let realm = try memoryRealm(Contract.Renamed.self)
         try realm.write {
@@ -198,7 +198,7 @@ struct CollectionContractTests {
         #expect(all.sorted(byKeyPath: "other.num").map(\.number) == [0, 1, 2, 3])
     }
 
-    @Test("descriptors are made of key paths of projections too")
+    @Test("Sort descriptors accept key paths of projections")
     func projectedOrders() throws {
         let realm = try Contract.allTypes()
         try realm.write { for number in 0..<3 { realm.create(All.self, value: ["pk": number, "int": -number]) } }
@@ -211,7 +211,7 @@ struct CollectionContractTests {
 
     // MARK: Maps
 
-    @Test("generic code reads maps, managed and not")
+    @Test("Generic code reads managed and unmanaged maps")
     func genericMaps() throws {
         let many = Many(value: ["intMap": ["a": 3, "b": 4]])
         let all = All(value: ["map": ["x": ["pk": 5, "int": 6]]])
@@ -222,7 +222,7 @@ struct CollectionContractTests {
         #expect(all.map.distinct(by: [\All.int]).count == 1 && all.map.sorted(by: \.int).first??.int == 6)
     }
 
-    @Test("a subscript that is the text #any asks each element of a value of any type")
+    @Test("The subscript #any matches any element of a value of any type")
     func anyElements() throws {
         let realm = try Contract.allTypes()
         try realm.write {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collections as Swift's own algorithms, assignments and equality use them, and collections of values in an order.
+// Collections in Swift's algorithms, assignment and equality, and sorted collections of values.
 
 import Foundation
 import RealmSwift
@@ -10,9 +10,9 @@ private typealias All = Contract.All
 private typealias Many = Contract.Many
 private typealias Part = Contract.Part
 
-@Suite("Corners of collections by the contract")
+@Suite("Edge cases of collections: RealmSwift contract")
 struct CollectionCornersTests {
-    /// A holder of values with these ints, in a Realm that is in a write, or unmanaged.
+    /// A holder of values with these ints, in a Realm in a write transaction, or unmanaged.
     private static func holder(_ ints: [Int], isManaged: Bool) throws -> (Realm, Many) {
         let realm = try Contract.allTypes()
         let many = Many()
@@ -24,7 +24,7 @@ struct CollectionCornersTests {
 
     // MARK: Equality
 
-    @Test("isEqual is ==, and false for what is no such collection", arguments: [true, false])
+    @Test("isEqual is the same as ==, and false for other types", arguments: [true, false])
     func isEqual(isManaged: Bool) throws {
         let (realm, many) = try Self.holder([1, 2], isManaged: isManaged)
         many.intSet.insert(objectsIn: [1, 2])
@@ -41,7 +41,7 @@ struct CollectionCornersTests {
         }
     }
 
-    @Test("results are equal to themselves only, frozen lists to those of the same version")
+    @Test("Results are equal only to themselves, frozen lists also to those of the same version")
     func identity() throws {
         let (realm, many) = try Self.holder([1], isManaged: true)
         try realm.commitWrite()
@@ -58,7 +58,7 @@ struct CollectionCornersTests {
 
     // MARK: Swift's algorithms
 
-    @Test("a list is sorted, reversed, shuffled, partitioned and sliced in place", arguments: [true, false])
+    @Test("A list is sorted, reversed, shuffled, partitioned and sliced in place", arguments: [true, false])
     func algorithms(isManaged: Bool) throws {
         let (realm, many) = try Self.holder([3, 1, 2, 5, 4], isManaged: isManaged)
         let list = many.ints
@@ -91,7 +91,7 @@ struct CollectionCornersTests {
         realm.cancelWrite()
     }
 
-    @Test("what a set, a map and results are made from may be they themselves", arguments: [true, false])
+    @Test("A collection can be combined with itself", arguments: [true, false])
     func fromThemselves(isManaged: Bool) throws {
         let (realm, many) = try Self.holder([1, 2], isManaged: isManaged)
         many.intSet.insert(objectsIn: many.ints)
@@ -120,7 +120,7 @@ struct CollectionCornersTests {
 
     // MARK: Assignment
 
-    @Test("assigning any collection copies its elements and keeps the instance", arguments: [true, false])
+    @Test("Assigning a collection copies its elements and keeps the instance", arguments: [true, false])
     func assignment(isManaged: Bool) throws {
         let (realm, many) = try Self.holder([1, 2], isManaged: isManaged)
         let source = realm.create(
@@ -142,7 +142,7 @@ struct CollectionCornersTests {
         #expect(many.anyMap["a"]?.listValue.map { Array($0) } == [.int(1), .int(2)])
         source.ints.append(9)
         source.anyMap["a"]?.listValue?.append(.int(3))
-        // Until it is added, a list in an unmanaged map is the one that was put in.
+        // Until it is added, an unmanaged map returns the same list that was put in.
         #expect(list.count == 2 && (many.anyMap["a"]?.listValue?.count == 2) == isManaged)
         many["ints"] = source.ints
         many["intSet"] = [5, 5, 6]
@@ -160,7 +160,7 @@ struct CollectionCornersTests {
         realm.cancelWrite()
     }
 
-    @Test("results, sets and other sequences become lists of objects by name")
+    @Test("Results, sets and other sequences can be assigned to lists by name")
     func fromResults() throws {
         let realm = try Contract.allTypes()
         try realm.write {
@@ -184,7 +184,7 @@ struct CollectionCornersTests {
 
     // MARK: Values in an order
 
-    @Test("values of lists and sets are sorted and made distinct, live")
+    @Test("Sorted and distinct values of lists and sets are live")
     func orderedValues() throws {
         let (realm, many) = try Self.holder([3, 1, 3, 2], isManaged: true)
         many.optInts.append(objectsIn: [2, nil, 1, nil])
@@ -217,7 +217,7 @@ struct CollectionCornersTests {
         #expect(frozen.thaw().map { Array($0) } == [0, 1, 2, 3, 3])
     }
 
-    @Test("results are asked for the elements of a set of places, by value and for their figures again and again")
+    @Test("Results return elements at an index set, find elements, and compute aggregates")
     func places() throws {
         let realm = try Contract.allTypes()
         try realm.write {
@@ -249,7 +249,7 @@ struct CollectionCornersTests {
 }
 
 extension List {
-    /// The list as the `inout` value that Swift's mutating algorithms want.
+    /// Passes the list as the `inout` value that Swift's mutating algorithms need.
     fileprivate func withMutableList(_ body: (inout List) -> Void) {
         var list = self
         body(&list)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classes with every kind of property in every kind of collection, for tests of what generic code asks of them.
+// Classes with every type of property in every kind of collection, for tests of generic code.
 
 import Foundation
 import RealmSwift

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models of the tests that hold the API to RealmSwift's contract.
+// Models for the tests of RealmSwift's contract.
 
 import Foundation
 import RealmSwift

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects known by the name of their class only: properties of every type and in every collection, embedded objects,
-// copies of a version, key paths, what is refused.
+// Dynamic objects: properties of every type and in every collection, embedded objects, frozen copies, key paths,
+// programmer errors.
 
 import Foundation
 import RealmSwift
@@ -11,7 +11,7 @@ private typealias All = Contract.All
 private typealias Many = Contract.Many
 private typealias Part = Contract.Part
 
-@Suite("Dynamic objects by the contract")
+@Suite("Dynamic objects: RealmSwift contract")
 struct DynamicCornersTests {
     private static let date = Date(timeIntervalSince1970: 12.5)
     private static let uuid = UUID()
@@ -45,7 +45,7 @@ struct DynamicCornersTests {
         return realm
     }
 
-    @Test("values of every type read as those of the stored type")
+    @Test("Values of every type are read as the stored type")
     func values() throws {
         let realm = try Self.filled()
         let one = realm.dynamicObjects("Contract_All")[0]
@@ -65,7 +65,7 @@ struct DynamicCornersTests {
         #expect((two.parents as? LinkingObjects<DynamicObject>)?.count == 1)
     }
 
-    @Test("collections of every type have the elements of the stored type")
+    @Test("Collections of every type have elements of the stored type")
     func collections() throws {
         let realm = try Self.filled()
         let one = realm.dynamicObjects("Contract_All")[0]
@@ -88,7 +88,7 @@ struct DynamicCornersTests {
         #expect((many.anyMap as? Map<String, AnyRealmValue>)?["n"]?.dictionaryValue?["m"] == .int(1))
     }
 
-    @Test("every value and collection is set by name, embedded objects are replaced, changed in place and taken away")
+    @Test("Values, collections and embedded objects are set by name")
     func setting() throws {
         let realm = try Self.filled()
         let one = realm.dynamicObjects("Contract_All")[0]
@@ -125,7 +125,7 @@ struct DynamicCornersTests {
         #expect(Array(values.doubles) == [1.5, 2] && typed.map.keys == ["none", "three"] && typed.set.count == 2)
     }
 
-    @Test("key paths, queries, orders and figures go by name")
+    @Test("Key paths, queries, sorting and aggregates work by name")
     func asking() throws {
         let realm = try Self.filled()
         let all = realm.dynamicObjects("Contract_All")
@@ -147,7 +147,7 @@ struct DynamicCornersTests {
         #expect(realm.objects(All.self).allSatisfy { $0.string == "both" } && realm.objects(All.self)[1].int == 6)
     }
 
-    @Test("frozen copies and references to pass on are of the same class")
+    @Test("Frozen copies and thread-safe references of dynamic objects are dynamic objects")
     func passing() throws {
         let realm = try Self.filled()
         let one = realm.dynamicObjects("Contract_All")[0]
@@ -198,7 +198,7 @@ struct DynamicCornersTests {
         },
     ]
 
-    @Test("what does not fit is refused", arguments: misuses)
+    @Test("Invalid values and names are refused", arguments: misuses)
     func refusals(_ misuse: MisuseCase) throws {
         let message = try misuse.message()
         #expect(message.contains(misuse.words), "\(message)")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Smallest, largest, sum and average of every type that has them, over every kind of collection, in all three forms:
+// Minimum, maximum, sum and average of every type that has them, over every kind of collection, in all three forms:
 // by name, by key path, and of the elements themselves.
 
 import Foundation
@@ -9,12 +9,13 @@ import Testing
 private typealias All = Contract.All
 private typealias Many = Contract.Many
 
-@Suite("Figures of every type and collection")
+@Suite("Aggregates of every type and collection")
 struct FiguresTests {
     private static let early = Date(timeIntervalSince1970: 100)
     private static let late = Date(timeIntervalSince1970: 300)
 
-    /// 1, 3, and one whose optionals are nil; with the first two's rows in a list, a set, a map and linked back.
+    /// Three objects: 1, 3, and one whose optionals are nil; the first two are also in a list, a set, a map and
+    /// linking objects.
     private func realm() throws -> Realm {
         let realm = try Contract.allTypes()
         try realm.write {
@@ -104,7 +105,7 @@ struct FiguresTests {
         #expect(c.average(ofProperty: "double") as Double? == nil && c.max(of: \.any) == nil, "\(kind)")
     }
 
-    @Test("properties of the objects in collections of every kind")
+    @Test("Aggregates of properties work on managed collections of every kind")
     func ofProperties() throws {
         let realm = try realm()
         let rows = realm.objects(All.self).filter("pk < 100")
@@ -122,7 +123,7 @@ struct FiguresTests {
         check(holder.map.freeze(), "frozen Map")
     }
 
-    @Test("properties of the objects in unmanaged collections")
+    @Test("Aggregates of properties work on unmanaged collections")
     func unmanaged() throws {
         let realm = try realm()
         let holder = All()
@@ -140,7 +141,7 @@ struct FiguresTests {
         #expect(All().map.sum(of: \.int) == 0 && All().map.min(of: \.any) == nil)
     }
 
-    @Test("of nothing")
+    @Test("Aggregates of empty collections are 0 or nil")
     func ofNothing() throws {
         let realm = try Contract.allTypes()
         let all = try realm.write { realm.create(All.self) }
@@ -152,7 +153,7 @@ struct FiguresTests {
         #expect(all.map.sum(of: \.int) == 0 && all.map.min(of: \.decimal) == nil)
     }
 
-    // MARK: Of values
+    // MARK: Values
 
     private func values<C: RealmCollection>(_ c: C, _ least: C.Element, _ greatest: C.Element, _ kind: String)
     where C.Element.PersistedType: MinMaxType {
@@ -245,7 +246,7 @@ struct FiguresTests {
         #expect(many.optIntMap.min() == 1 && many.optIntMap.sum() == 4 && many.optIntMap.average() as Double? == 2)
     }
 
-    @Test("values, managed and not")
+    @Test("Aggregates of values work on managed and unmanaged collections")
     func ofValues() throws {
         let many = Many()
         fill(many)
@@ -264,7 +265,7 @@ struct FiguresTests {
         #expect(none.optInts.sum() == 0 && none.optIntMap.sum() == 0 && none.intMap.max() == nil)
     }
 
-    @Test("key-value figures are those of the properties", arguments: ["int", "int8", "optInt", "double", "optDouble"])
+    @Test("Collection operators of key paths give the aggregates of the property", arguments: ["int", "int8", "optInt", "double", "optDouble"])
     func byOperators(_ name: String) throws {
         let realm = try realm()
         let rows = realm.objects(All.self).filter("pk < 100")

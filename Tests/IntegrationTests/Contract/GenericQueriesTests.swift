@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Type-safe queries from generic functions, as test suites of RealmSwift's users write them: what such a function may
-// ask of a property by the constraints on its type, what that prints, and that it finds what the text finds.
+// Type-safe queries in generic functions, as in the test suites of RealmSwift's users: which operators the
+// constraints on a property's type allow, the predicate text, and that both forms find the same objects.
 
 import Foundation
 import RealmSwift
@@ -10,7 +10,7 @@ private typealias All = Contract.All
 private typealias Many = Contract.Many
 private typealias Path<Root, T> = (Query<Root>) -> Query<T>
 
-/// Asks one question typed and as the text it prints; both must find as many as are expected.
+/// Runs a query as a closure and as its predicate text, and expects the same count of both.
 private struct Asker {
     let realm: Realm
 
@@ -34,7 +34,7 @@ private struct Asker {
         ask(Root.self, "(NOT \(name) != %@)", 1) { !(path($0) != value) }
     }
 
-    /// `value` is that of the second of two rows, the first has something smaller.
+    /// `value` is the value of the second of two rows; the first row has a smaller one.
     func order<Root: Object, T: _HasPersistedType>(
         _ name: String, _ path: Path<Root, T>, _ value: T, isNullable: Bool = false
     ) where T.PersistedType: _QueryNumeric {
@@ -129,7 +129,7 @@ private struct Asker {
     }
 }
 
-@Suite("Type-safe queries of generic code")
+@Suite("Type-safe queries in generic code")
 struct GenericQueriesTests {
     static let day = Date(timeIntervalSince1970: 86400)
     static let oid = ObjectId("ffffffffffffffffffffffff")
@@ -210,7 +210,7 @@ struct GenericQueriesTests {
         many.optMetreMap.merge(["a": .init(1), "b": .init(4)]) { $1 }
     }
 
-    @Test("values of every type are asked for equality")
+    @Test("Properties of every type can be compared for equality")
     func equality() throws {
         let ask = try asker()
         ask.equality("bool", { (all: Query<All>) in all.bool }, true)
@@ -241,7 +241,7 @@ struct GenericQueriesTests {
         ask.equality("rank", { (all: Query<All>) in all.rank.persistableValue }, 3)
     }
 
-    @Test("values with an order are asked for it, and for ranges")
+    @Test("Ordered properties can be compared by order and by range")
     func orders() throws {
         let ask = try asker()
         ask.order("int16", { (all: Query<All>) in all.int16 }, 5)
@@ -270,7 +270,7 @@ struct GenericQueriesTests {
         ask.ask(All.self, "((mood >= %@) && (mood < %@))", 1) { $0.mood.contains(.calm ..< .wild) }
     }
 
-    @Test("texts and data are asked for their parts")
+    @Test("Text and data can be searched for parts")
     func parts() throws {
         let ask = try asker()
         ask.text("string", { (all: Query<All>) in all.string }, "hello")
@@ -289,7 +289,7 @@ struct GenericQueriesTests {
         }
     }
 
-    @Test("lists and sets of every type are asked for elements, sizes and figures")
+    @Test("Lists and sets of every type can be queried for elements, counts and aggregates")
     func collections() throws {
         let ask = try manyAsker()
         ask.collection("bools", { (many: Query<Many>) in many.bools }, true)
@@ -342,7 +342,7 @@ struct GenericQueriesTests {
         }
     }
 
-    @Test("maps of every type are asked for keys, values, sizes and figures")
+    @Test("Maps of every type can be queried for keys, values, counts and aggregates")
     func maps() throws {
         let ask = try manyAsker()
         ask.map("intMap", { (many: Query<Many>) in many.intMap }, 1)

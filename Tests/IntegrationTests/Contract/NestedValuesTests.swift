@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists and dictionaries inside values of any type: equality, copies, places in collections, versions, queries.
+// Lists and dictionaries inside values of any type: equality, copies, locations in collections, versions, queries.
 
 import Foundation
 import RealmSwift
@@ -9,7 +9,7 @@ import Testing
 private typealias All = Contract.All
 private typealias Many = Contract.Many
 
-@Suite("Nested values by the contract")
+@Suite("Nested values: RealmSwift contract")
 struct NestedValuesTests {
     private static var nested: AnyRealmValue {
         .fromDictionary([
@@ -17,7 +17,7 @@ struct NestedValuesTests {
         ])
     }
 
-    @Test("unmanaged ones are equal by content, managed ones by place")
+    @Test("Unmanaged nested values are equal by content, managed ones by location")
     func equality() throws {
         #expect(Self.nested == Self.nested && Self.nested != .fromDictionary(["n": .int(1)]))
         #expect(AnyRealmValue.fromArray([.int(1)]) == .fromArray([.int(1)]))
@@ -33,7 +33,7 @@ struct NestedValuesTests {
         }
     }
 
-    @Test("a nested collection that is assigned elsewhere is copied, also within its own object")
+    @Test("Assigning a nested collection elsewhere copies it, also within its own object")
     func copying() throws {
         let realm = try Contract.allTypes()
         try realm.write {
@@ -65,7 +65,7 @@ struct NestedValuesTests {
         }
     }
 
-    @Test("an accessor of a nested collection is of a position or key, and ends where no such collection is there")
+    @Test("A nested collection belongs to a position or key, and is invalidated if none is stored there")
     func places() throws {
         let realm = try Contract.allTypes()
         try realm.write {
@@ -73,7 +73,7 @@ struct NestedValuesTests {
             many.anys.append(objectsIn: [.int(0), .fromArray([.int(1)]), .fromArray([.int(2)])])
             let one = try #require(many.anys[1].listValue)
             many.anys.remove(at: 0)
-            // Another list has come to the position.
+            // Another list is at this position now.
             #expect(Array(one) == [.int(2)] && many.anys[0].listValue.map { Array($0) } == [.int(1)])
             one.append(.int(3))
             #expect(many.anys[1].listValue?.count == 2)
@@ -97,7 +97,7 @@ struct NestedValuesTests {
         }
     }
 
-    @Test("a frozen copy keeps the nested values of its version; a reference to one is resolved")
+    @Test("A frozen nested list keeps its version, and a thread-safe reference to one can be resolved")
     func versions() throws {
         let realm = try Contract.allTypes()
         let one = try realm.write { realm.create(All.self, value: ["pk": 1, "any": Self.nested]) }
@@ -113,7 +113,7 @@ struct NestedValuesTests {
         #expect(list.isInvalidated && frozen.thaw() == nil && frozen[1].dictionaryValue?["deep"] == .decimal128(1.5))
     }
 
-    @Test("objects in nested collections are added, replaced by updates, and seen in detached and created copies")
+    @Test("Objects in nested collections are added, updated, detached and created with their owner")
     func objects() throws {
         let realm = try Contract.allTypes()
         let inner = All(value: ["pk": 5, "string": "inner"])
@@ -136,7 +136,7 @@ struct NestedValuesTests {
             #expect(copy.any.listValue?[0].object(All.self)?.realm == other)
             #expect(other.objects(All.self).count == 2)
         }
-        // Circles, elements of collections, and updates.
+        // Cycles, elements of collections, and updates.
         try realm.write {
             outer.any = .fromDictionary(["back": .object(outer), "l": .fromArray([.object(inner)])])
             let many = realm.create(Many.self)
@@ -159,7 +159,7 @@ struct NestedValuesTests {
         #expect(outer.any.dictionaryValue?["l"]?.listValue?.isEmpty == true)
     }
 
-    @Test("nested values are asked by subscripts of keys, places and any of them, in both spellings")
+    @Test("Nested values are queried by key, position and #any, as text and type-safe")
     func queries() throws {
         let realm = try Contract.allTypes()
         try realm.write {
@@ -185,7 +185,7 @@ struct NestedValuesTests {
         #expect(all.where { $0.any["n"] > .double(0.5) }.map(\.pk) == [1, 2])
     }
 
-    @Test("nested values are described, and read by name and key path as they are")
+    @Test("Nested values have descriptions, and are read and set by name")
     func names() throws {
         let realm = try Contract.allTypes()
         let one = try realm.write { realm.create(All.self, value: ["pk": 1, "any": Self.nested]) }

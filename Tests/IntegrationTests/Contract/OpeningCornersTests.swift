@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small names of RealmSwift that generic code and old code use: blocks and handles of opening, numbers of one kind
-// where another is asked.
+// Less used names of RealmSwift that generic and old code needs: progress blocks and handles of opening, and numbers
+// of one type for properties of another.
 
 import Dispatch
 import Foundation
@@ -11,9 +11,9 @@ import Testing
 private typealias All = Contract.All
 private typealias Many = Contract.Many
 
-@Suite("Small names by the contract")
+@Suite("Less used names: RealmSwift contract")
 struct OpeningCornersTests {
-    @Test("an opening takes blocks of progress and never calls them; a cancelled one calls back with that")
+    @Test("asyncOpen takes progress blocks and never calls them")
     func progress() async throws {
         let queue = DispatchQueue(label: "opening")
         let configuration = Realm.Configuration(
@@ -26,11 +26,11 @@ struct OpeningCornersTests {
             task.addProgressNotification { progress in Issue.record("\(progress)") }
         }
         #expect(opened)
-        // What the blocks would have come through.
+        // Waits for calls that would have arrived by now.
         queue.sync {}
     }
 
-    @Test("a NotificationBlock kept in a variable observes a Realm, and its token tells once that it was registered")
+    @Test("A stored NotificationBlock observes a Realm, and invalidate() of its token returns true once")
     func notificationBlock() throws {
         let stage = try Stage()
         let diary = Diary()
@@ -48,14 +48,14 @@ struct OpeningCornersTests {
         #expect(diaryLines(stage, diary).isEmpty)
     }
 
-    @Test("a Realm's token that is let go without its end is told to the logger")
+    @Test("Releasing the token of a Realm without invalidate() logs a warning")
     func forgottenToken() throws {
         let stage = try Stage()
         let came = DispatchSemaphore(value: 0)
         let logger = Logger.shared
         defer { Logger.shared = logger }
         var isTold = false
-        // Other tests set the logger too, so it is set again and again.
+        // Other tests also set the logger, so it is set repeatedly.
         for _ in 0..<300 where !isTold {
             Logger.shared = Logger(level: .warn) { _, line in
                 if line.contains("token was released without `invalidate()`") { came.signal() }
@@ -66,7 +66,7 @@ struct OpeningCornersTests {
         #expect(isTold)
     }
 
-    @Test("thaw is nil where the object is not there yet")
+    @Test("thaw() returns nil if the object does not exist yet in the Realm's version")
     func notThereYet() throws {
         try withFile(Contract.types) { configuration in
             var late = configuration
@@ -92,7 +92,7 @@ struct OpeningCornersTests {
         }
     }
 
-    @Test("a collection is no value that elements are compared with")
+    @Test("A collection cannot be compared with an element")
     func collectionsAsValues() throws {
         let message = try misuseText {
             let realm = try Contract.realm()
@@ -114,7 +114,7 @@ struct OpeningCornersTests {
         Decimal(3), 3.5,
     ]
 
-    @Test("a Float or Double is no Int and no Bool, also without a fraction", arguments: doubles.indices)
+    @Test("A Float or Double is refused for Int and Bool properties, also without a fraction", arguments: doubles.indices)
     func fractions(_ index: Int) throws {
         let value = Self.doubles[index]
         for property in ["int", "int8", "optInt64", "rank", "metres"] {
@@ -138,7 +138,7 @@ struct OpeningCornersTests {
         #expect(one?.contains("for 'bool' property 'Contract_All.bool'.") == true)
     }
 
-    @Test("a whole number of a JSON document is an Int, one with a point is not")
+    @Test("A whole number in JSON is accepted for an Int, a number with a decimal point is not")
     func json() throws {
         func value(_ text: String) throws -> Any { try JSONSerialization.jsonObject(with: Data(text.utf8)) }
         let all = All(
@@ -154,7 +154,7 @@ struct OpeningCornersTests {
             ])
     }
 
-    @Test("a Decimal128 property takes every number and text, by name too")
+    @Test("A Decimal128 property accepts every number and text, also by name")
     func decimals() throws {
         let realm = try Contract.allTypes()
         try realm.write {
@@ -180,7 +180,7 @@ struct OpeningCornersTests {
                     && many.decimalMap["a"] == 0.1)
             #expect(many.decimalSet.contains("2.000") && many.decimals.index(of: "2.50") == 1)
         }
-        // Decimal numbers keep what doubles lose.
+        // Decimals are exact where doubles are not.
         let total = (0..<10).reduce(Decimal128()) { sum, _ in sum + "0.1" }
         #expect(total == 1 && (0..<10).reduce(0.0) { sum, _ in sum + 0.1 } != 1)
         #expect((Decimal128("1") / 3).description == "0.3333333333333333333333333333333333")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Projections through sets, maps, embedded objects and links; in sections, references and frozen Realms.
+// Projections of sets, maps, embedded objects and links; in sections, thread-safe references and frozen Realms.
 
 import Dispatch
 import Foundation
@@ -37,7 +37,7 @@ extension Contract {
     }
 }
 
-@Suite("Projections by the contract")
+@Suite("Projections: RealmSwift contract")
 struct ProjectionCornersTests {
     private static func filled() throws -> Realm {
         let realm = try Contract.allTypes()
@@ -60,7 +60,7 @@ struct ProjectionCornersTests {
         return realm
     }
 
-    @Test("properties of every kind are read and set through it, also through links")
+    @Test("A projection reads and sets properties of every kind, also across links")
     func properties() throws {
         let realm = try Self.filled()
         let wide = realm.objects(Contract.Wide.self)[0]
@@ -92,7 +92,7 @@ struct ProjectionCornersTests {
         #expect(realm.objects(All.self)[1].parts[0].size == 5 && view.rootObject.size == 5)
     }
 
-    @Test("results of projections are sorted, made distinct, paged into sections and figured through the projection")
+    @Test("Results of projections are sorted, made distinct, sectioned and aggregated by projected properties")
     func results() throws {
         let realm = try Self.filled()
         let views = realm.objects(Contract.Wide.self)
@@ -109,7 +109,7 @@ struct ProjectionCornersTests {
         #expect(views.last?.pk == 3 && views.first != views.last)
     }
 
-    @Test("a projection is passed to another Realm's thread, frozen and thawed, and is nil where its object went")
+    @Test("A projection can be passed by reference, frozen and thawed; thaw() is nil after its object is deleted")
     func passing() throws {
         let realm = try Self.filled()
         let view = realm.objects(Contract.Wide.self)[0]
@@ -126,7 +126,7 @@ struct ProjectionCornersTests {
         #expect(view.isInvalidated && frozen.thaw() == nil && !frozen.isInvalidated)
     }
 
-    @Test("projections of one row are equal and hash alike however they were found")
+    @Test("Projections of the same row are equal and have the same hash")
     func equality() throws {
         let realm = try Self.filled()
         let views = realm.objects(Contract.Wide.self)
@@ -138,7 +138,7 @@ struct ProjectionCornersTests {
         #expect(Contract.Wide(projecting: loose) != Contract.Wide(projecting: All()))
     }
 
-    @Test("changes are told as ProjectedPropertyChange, with the projection's own names")
+    @Test("Observers of a projection get ProjectedPropertyChange with the projection's property names")
     func changes() throws {
         let queue = DispatchQueue(label: "projection")
         var lines: [String] = []
@@ -189,7 +189,7 @@ struct ProjectionCornersTests {
         },
     ]
 
-    @Test("what cannot be done is refused in RealmSwift's words", arguments: misuses)
+    @Test("Invalid uses of projections are refused with RealmSwift's messages", arguments: misuses)
     func refusals(_ misuse: MisuseCase) throws {
         let message = try misuse.message()
         #expect(message.contains(misuse.words), "\(message)")

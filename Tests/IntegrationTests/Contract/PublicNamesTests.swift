@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names that generic code of RealmSwift's users is written with: marker protocols, iterators, members of every
-// collection, values by their type.
+// Public names that generic code of RealmSwift's users needs: marker protocols, iterators, members of every
+// collection, values by type.
 
 import Foundation
 import RealmSwift
@@ -33,7 +33,7 @@ private func shown<C: RealmCollectionBase>(_ collection: C) -> (count: Int, text
     (collection.count, collection.description, collection.isFrozen)
 }
 
-/// What stands in the protocol of all collections and asks for no elements of a certain kind.
+/// Uses members of the protocol of all collections that need no constraint on the elements.
 private func ends<C: RealmCollection>(_ collection: C, _ shown: (C.Element) -> Int) -> [Int] {
     [
         collection.first.map(shown) ?? -1, collection.last.map(shown) ?? -1, shown(collection[0]), collection.count,
@@ -41,9 +41,9 @@ private func ends<C: RealmCollection>(_ collection: C, _ shown: (C.Element) -> I
     ]
 }
 
-@Suite("Public names by the contract")
+@Suite("Public names: RealmSwift contract")
 struct PublicNamesTests {
-    @Test("marker protocols say what a type can do")
+    @Test("Marker protocols describe the abilities of a type")
     func markers() throws {
         let many = Many(value: ["ints": [3, 1], "strings": ["a", "b"]])
         let realm = try Contract.allTypes()
@@ -61,7 +61,7 @@ struct PublicNamesTests {
         many.intMap.freeze().thaw().map { #expect(keyed($0, "a") == nil) }
     }
 
-    @Test("loops have iterators with names, over the elements of their beginning")
+    @Test("Iterators have public names and iterate over the elements from their start")
     func iterators() throws {
         let many = Many(value: ["ints": [3, 1], "intMap": ["a": 1, "b": 2]])
         var numbers: RLMIterator<Int> = many.ints.makeIterator()
@@ -77,7 +77,7 @@ struct PublicNamesTests {
         #expect(Set([first, entries.next()]).count == 2 && entries.next() == nil)
     }
 
-    @Test("every collection has the members of the protocol")
+    @Test("Every collection has the members of the protocol")
     func members() throws {
         let realm = try Contract.allTypes()
         let one = try realm.write {
@@ -101,7 +101,7 @@ struct PublicNamesTests {
         #expect(list.isInvalidated && results.isInvalidated && one.isInvalidated)
     }
 
-    @Test("a value of any type reads as each type, and as no other")
+    @Test("A value of any type can be read only as its own type")
     func anyValues() {
         let (date, uuid, id) = (Date(timeIntervalSince1970: 1), UUID(), ObjectId.generate())
         let values: [AnyRealmValue] = [

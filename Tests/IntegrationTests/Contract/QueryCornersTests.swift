@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Corners of the query language by RealmSwift's contract: values of any type, folding of case, spellings of literals,
-// placeholders in subscripts, and what closures refuse.
+// The query language in edge cases of RealmSwift's contract: values of any type, case folding, spellings of literals,
+// placeholders in subscripts, and closures that are refused.
 
 import Foundation
 import RealmSwift
@@ -9,9 +9,9 @@ import Testing
 private typealias All = Contract.All
 private typealias Many = Contract.Many
 
-@Suite("Corners of the query language")
+@Suite("Query language: RealmSwift contract")
 struct QueryCornersTests {
-    /// `any` by primary key.
+    /// The values of `any`; the index is the primary key.
     static var anys: [AnyRealmValue] {
         [
             .none, .int(1), .double(1), .bool(true), .string("ab"), .data(Data("ab".utf8)), .string(""), .float(1.5),
@@ -54,12 +54,12 @@ struct QueryCornersTests {
         ]
     }
 
-    @Test("find what RealmSwift finds", arguments: questions.indices)
+    @Test("A query finds the objects that RealmSwift finds", arguments: questions.indices)
     func finds(_ index: Int) throws {
         let (text, arguments, expected) = Self.questions[index]
         let all = try Self.realm().objects(All.self)
         if text.hasPrefix("PK") {
-            // Names are told apart by case.
+            // Property names are case-sensitive.
             let message = try misuseText { _ = try Self.realm().objects(All.self).filter("PK == 1") }
             #expect(message?.contains("Property 'PK' not found in object of type") == true)
             return
@@ -68,7 +68,7 @@ struct QueryCornersTests {
         #expect(Set(found.map(\.pk)) == expected, "\(text)")
     }
 
-    @Test("in values of any type a decimal and a binary fraction meet as decimals, other numbers exactly")
+    @Test("In values of any type, decimals compare with binary fractions as decimals, other numbers exactly")
     func decimalsOfAnyType() throws {
         let realm = try Contract.allTypes()
         let values: [AnyRealmValue] = [
@@ -85,15 +85,15 @@ struct QueryCornersTests {
         #expect(pks("any == 0.1") == [0, 1] && pks("any != 0.1") == [2, 3, 4, 5, 6])
         #expect(pks("any == %@", Decimal128(value: "0.1")) == [0, 1, 2])
         #expect(pks("any == %@", Float(0.1)) == [0, 2])
-        // As a Float it is a little more than as a Double.
+        // The Float 0.1 is slightly greater than the Double 0.1.
         #expect(pks("any > 0.1 AND any < 0.3") == [2] && pks("any >= 0.1 AND any <= 0.3") == [0, 1, 2, 3])
         #expect(pks("any IN {0.3, 7}") == [3] && all.where { $0.any == .double(0.3) }.map(\.pk) == [3])
         #expect(pks("any == %@", 1 << 53 + 1) == [6] && pks("any == %@", 0x1p53) == [4, 5])
     }
 
-    // A Double beyond the range of Int was compared by its shortest digits: 2 to the 64th was 18446744073709552000, in
-    // questions only.
-    @Test("in values of any type whole numbers meet exactly, however large they are")
+    // A Double beyond the range of Int must not be compared by its shortest decimal digits: for 2 to the 64th these
+    // are 18446744073709552000.
+    @Test("In values of any type, large whole numbers compare exactly")
     func largeNumbersOfAnyType() throws {
         let realm = try Contract.allTypes()
         let values: [AnyRealmValue] = [
@@ -111,13 +111,13 @@ struct QueryCornersTests {
             #expect(pks("any IN {%@, 7}", two) == [0, 1, 4])
         }
         #expect(pks("any == %@", Decimal128(value: "18446744073709552000")) == [2])
-        // As a Double it is a little less.
+        // The Double 1e23 is slightly less.
         #expect(pks("any < %@ AND any > 2e22", Decimal128(value: "1e23")) == [6])
         let places = Array(all.sorted(byKeyPath: "any").map(\.pk))
         #expect(places == [3, 0, 1, 4, 2, 6, 5])
     }
 
-    @Test("[c] folds ASCII and Latin-1 only, [cd] all letters")
+    @Test("[c] folds the case of ASCII and Latin-1 letters only, [cd] of all letters")
     func folding() throws {
         let realm = try Contract.allTypes()
         let words = ["Ä", "ä", "Σ", "σ", "×", "÷", "Ж", "ж", "É", "e", "tuv", "tüv", "tûv"]
@@ -133,7 +133,7 @@ struct QueryCornersTests {
         #expect(all.filter("string IN[c] %@", ["Ä", "TUV"]).count == 3)
     }
 
-    @Test("subscripts take placeholders of numbers, and objects are sought by plain and optional values")
+    @Test("Subscripts accept number placeholders, and IN accepts plain and optional values")
     func placeholders() throws {
         let realm = try Contract.allTypes()
         try realm.write {
@@ -185,13 +185,13 @@ struct QueryCornersTests {
         },
     ]
 
-    @Test("is refused in RealmSwift's words", arguments: refusals)
+    @Test("Invalid queries are refused with RealmSwift's messages", arguments: refusals)
     func refuses(_ misuse: MisuseCase) throws {
         let message = try misuse.message()
         #expect(message.contains(misuse.words), "\(message)")
     }
 
-    @Test("value(forKey:) of lists and sets gives objects of the runtime too")
+    @Test("value(forKey:) of lists and sets can return AnyObject values")
     func runtimeObjects() throws {
         let realm = try Contract.allTypes()
         let holder = try realm.write {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs written for RealmSwift have to compile: labels, optionality, generics, conformances. What compiles here is
-// the test; the bodies run once, so that no spelling ends the program.
+// Programs written for RealmSwift must compile: labels, optionality, generics, conformances. Compiling this file is
+// the test; the bodies run once to show that no call ends the program.
 
 import Foundation
 import RealmSwift
@@ -10,7 +10,7 @@ private typealias Dog = Contract.Dog
 private typealias Owner = Contract.Owner
 private typealias Values = Contract.Values
 
-// MARK: Generic code of users
+// MARK: Users' generic code
 
 private func names<C: RealmCollection>(_ collection: C) -> [String] where C.Element == Contract.Dog {
     collection.map(\.name)
@@ -27,7 +27,7 @@ private func store<S: Sequence>(_ objects: S, _ realm: Realm) where S.Element: O
 private func element<T: RealmCollectionValue>(_ list: List<T>) -> T? { list.first }
 private func smallest<T: RealmCollectionValue>(_ list: List<T>) -> T? where T.PersistedType: MinMaxType { list.min() }
 
-/// What a generic function may ask of any collection.
+/// Every member that a generic function may use on any collection.
 private func everything<C: RealmCollection>(_ c: C) -> [Int] where C.Element == Contract.Dog {
     let largest: Int? = c.max(ofProperty: "age")
     let sum: Int = c.sum(of: \.age)
@@ -42,7 +42,7 @@ private func everything<C: RealmCollection>(_ c: C) -> [Int] where C.Element == 
     ]
 }
 
-/// Compiled, never called: observing needs a run loop or a queue.
+/// Compiled and never called, because observing needs a run loop or a queue.
 private func observing<C: RealmCollection>(
     _ c: C, _ realm: Realm, _ dog: Contract.Dog, _ map: Map<String, Contract.Dog?>
 )
@@ -132,9 +132,9 @@ private class Sub: Base {
     }
 }
 
-@Suite("contract: signatures")
+@Suite("Signatures: RealmSwift contract")
 struct SignatureTests {
-    @Test("Realm")
+    @Test("The signatures of Realm and Configuration compile and run")
     func realm() throws {
         let configuration = Realm.Configuration(
             fileURL: nil, inMemoryIdentifier: UUID().uuidString, encryptionKey: nil, readOnly: false, schemaVersion: 2,
@@ -184,19 +184,19 @@ struct SignatureTests {
         #expect(Repository<Owner>(realm).all.count == 1)
     }
 
-    @Test("errors are thrown, caught and compared")
+    @Test("Errors can be thrown, caught and compared")
     func errorValues() throws {
         func fail() throws { throw Realm.Error(.fail) }
         do { try fail() } catch Realm.Error.fail {} catch { Issue.record(error) }
         do { try fail() } catch let error as Realm.Error where error.code == .fail {} catch { Issue.record(error) }
-        // Not `catch let error as NSError`: on Linux no Swift error comes as one.
+        // Not `catch let error as NSError`: on Linux no Swift error matches that pattern.
         do { try fail() } catch { #expect((error as NSError).domain == "io.realm" && (error as NSError).code == 1) }
         #expect(Realm.Error.callFailed.localizedDescription == "Call failed")
         let (left, right): (any Error, any Error) = (Realm.Error(.fileNotFound), Realm.Error(.fileNotFound))
         #expect(left == right && Realm.Error(.fail).fileURL == nil)
     }
 
-    @Test("objects")
+    @Test("The signatures of Object compile and run")
     func objects() throws {
         let realm = try Contract.realm()
         let dog = Dog(value: ["name": "a", "age": 4] as [String: Any])
@@ -235,7 +235,7 @@ struct SignatureTests {
         #expect(copy.title == "sub 5 base 1" && Sub(value: ["base": 7]).base == 7 && LegacyLets().optional.value == nil)
     }
 
-    @Test("results")
+    @Test("The signatures of Results and sections compile and run")
     func results() throws {
         let realm = try Contract.realm()
         try realm.write { for i in 0..<5 { realm.create(Dog.self, value: ["name": "\(i)", "age": i]) } }
@@ -286,7 +286,7 @@ struct SignatureTests {
         #expect(SortDescriptor(keyPath: "a").reversed() == SortDescriptor(keyPath: "a", ascending: false))
     }
 
-    @Test("lists, sets, maps")
+    @Test("The signatures of List, MutableSet and Map compile and run")
     func collections() throws {
         let list = List<Int>()
         list.append(3)
@@ -366,7 +366,7 @@ struct SignatureTests {
         #expect(sorted.sum() == Set(list).reduce(0, +))
     }
 
-    @Test("values")
+    @Test("The signatures of Decimal128, ObjectId, AnyRealmValue and Logger compile and run")
     func values() throws {
         let decimal: Decimal128 = 1.5
         let parsed = try Decimal128(string: "1E3")
