@@ -142,7 +142,7 @@ struct LateDamageTests {
 
     /// Used on its queue.
     private final class Told: @unchecked Sendable {
-        // // Sendable: used on the queue alone.
+        // Sendable: used on the queue alone.
         var texts: [[String]] = []
     }
 

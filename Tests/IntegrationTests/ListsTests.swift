@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every change of a list, managed and not, against an array; its refusals; loops that change it.
+// Every change of a managed and an unmanaged list compared with the same change of an array; programmer errors; loops
+// that change the list.
 
 import Foundation
 import RealmSwift
@@ -29,7 +30,7 @@ private typealias Holder = ListModels.Holder
 
 @Suite("Lists")
 struct ListsTests {
-    /// A change of a list and the same one of an array.
+    /// A change of a list, and the same change of an array.
     struct Change: Sendable, CustomStringConvertible {
         let description: String
         let list: @Sendable (List<Int>) -> Void
@@ -107,7 +108,7 @@ struct ListsTests {
             }, { $0.sort() }),
     ]
 
-    @Test("change as an array does, managed and not", arguments: changes)
+    @Test("A change of a list, managed or unmanaged, has the same result as that of an array", arguments: changes)
     func change(_ change: Change) throws {
         let start = [3, 1, 2, 5, 4, 1]
         var expected = start
@@ -125,7 +126,7 @@ struct ListsTests {
         #expect(realm.objects(Holder.self).first.map { Array($0.ints) } == expected)
     }
 
-    @Test("random changes of long lists come out as those of an array")
+    @Test("Random changes of a long list have the same result as those of an array")
     func random() throws {
         let realm = try ListModels.realm()
         var expected: [Int] = []
@@ -154,7 +155,7 @@ struct ListsTests {
         }
     }
 
-    @Test("assigning copies the elements; itself is nothing; the instance stays")
+    @Test("Assigning a list copies the elements and keeps the instance; assigning it to itself does nothing")
     func assigning() throws {
         let realm = try ListModels.realm()
         let holder = Holder(value: ["ints": [1, 2]])
@@ -183,7 +184,7 @@ struct ListsTests {
         }
     }
 
-    @Test("unmanaged objects are added to the Realm, duplicates stay, the first is found")
+    @Test("Adding unmanaged objects to a list makes them managed, and duplicates are kept")
     func objects() throws {
         let realm = try ListModels.realm()
         try realm.write {
@@ -205,7 +206,7 @@ struct ListsTests {
         }
     }
 
-    @Test("figures of a list of values leave out nulls and NaN; texts are found by their bytes")
+    @Test("Aggregates of a list of values ignore nulls and NaN, and texts are found by their bytes")
     func figures() throws {
         let realm = try memoryRealm(ValueModels.Lists.self)
         try realm.write {
@@ -224,7 +225,7 @@ struct ListsTests {
         }
     }
 
-    @Test("a loop runs over the order at its start, whatever its body does")
+    @Test("A loop iterates over the order at its start, whatever its body changes")
     func loops() throws {
         let realm = try ListModels.realm()
         try realm.write {
@@ -255,7 +256,7 @@ struct ListsTests {
         }
     }
 
-    @Test("a list outlives the accessor it came from, and is invalid when its owner is deleted")
+    @Test("A list outlives the accessor it came from, and is invalidated when its owner is deleted")
     func outliving() throws {
         let realm = try ListModels.realm()
         try realm.write { realm.create(Holder.self, value: ["ints": [1, 2], "items": [["n": 1]]]) }
@@ -266,7 +267,7 @@ struct ListsTests {
         #expect(list.isInvalidated && filtered.isEmpty && !filtered.isInvalidated)
     }
 
-    @Test("unmanaged lists are equal by elements, managed ones by place")
+    @Test("Unmanaged lists are equal by their elements, managed lists by their location")
     func equality() throws {
         let realm = try ListModels.realm()
         let holder = Holder(value: ["ints": [1]])
@@ -350,7 +351,7 @@ struct ListsTests {
         },
     ]
 
-    @Test("refuse with the words that RealmSwift's users know", arguments: refusals)
+    @Test("Invalid uses of lists are refused with RealmSwift's messages", arguments: refusals)
     func refuses(_ misuse: MisuseCase) throws {
         let message = try misuse.message()
         #expect(misuse.words.split(separator: "|").contains { message.contains($0) }, "\(message)")
@@ -358,7 +359,7 @@ struct ListsTests {
 }
 
 extension MisuseCase {
-    /// Of a managed list of three.
+    /// For a managed list of three elements.
     static func onList(_ words: String, _ body: @escaping @Sendable (List<Int>) -> Void) -> MisuseCase {
         onHolder(words) { _, holder in
             let unmanaged = List<Int>()

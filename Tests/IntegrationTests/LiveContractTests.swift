@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an observer's block may do, and what a Realm does while one runs: it writes, ends its own and other
-// observations, deletes what is observed, refreshes, invalidates.
+// Calls inside an observer's block: writing, ending observations, deleting the observed object, refreshing,
+// invalidating.
 
 import Dispatch
 import Foundation
@@ -22,13 +22,13 @@ struct LiveContractTests {
         try #require(realm.object(ofType: Watched.self, forPrimaryKey: id))
     }
 
-    /// A commit from another thread's Realm.
+    /// A commit of another thread's Realm.
     private func elsewhere(_ stage: Stage, _ body: @escaping (Realm) throws -> Void) throws {
         let realm = try Realm(configuration: stage.configuration)
         try realm.write { try body(realm) }
     }
 
-    @Test("inside a block refresh does nothing and is false, and invalidate does nothing")
+    @Test("Inside a block, refresh returns false and does nothing, and invalidate does nothing")
     func refreshInside() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in
@@ -59,7 +59,7 @@ struct LiveContractTests {
         }
     }
 
-    @Test("a block that writes silently for its own token is not told of it, other observers are")
+    @Test("A block that writes without notifying its own token still notifies other observers")
     func silentInside() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in
@@ -82,7 +82,7 @@ struct LiveContractTests {
         #expect(rank == 1)
     }
 
-    @Test("a write that throws within a block is rolled back and not told, and the observation goes on")
+    @Test("A write that throws inside a block is rolled back and not delivered, and the observer stays registered")
     func throwsInside() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in
@@ -106,7 +106,7 @@ struct LiveContractTests {
         #expect(count == 3)
     }
 
-    @Test("a block that ends another observation keeps its call of the same turn from coming")
+    @Test("A block can end another observation before its call in the same turn")
     func endsAnother() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in
@@ -127,7 +127,7 @@ struct LiveContractTests {
         }
     }
 
-    @Test("an observation begun in a block has its first call later")
+    @Test("An observer that a block adds gets its first call later")
     func beginsAnother() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in
@@ -150,7 +150,7 @@ struct LiveContractTests {
         #expect(diary.take().sorted() == ["d[] i[] m[0]", "d[] i[] m[0]", "object"])
     }
 
-    @Test("a block may delete what it observes: an object's observer is told so once")
+    @Test("A block may delete the observed object, and its observer is notified of that once")
     func deletes() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in
@@ -173,7 +173,7 @@ struct LiveContractTests {
         #expect(diary.take() == [])
     }
 
-    @Test("observed in a write before its first change, the first call is of after the commit")
+    @Test("An observer that is added in a write before its first change gets its first call after the commit")
     func inWrite() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in
@@ -193,7 +193,7 @@ struct LiveContractTests {
         #expect(diary.take().sorted() == ["initial 4", "rank"])
     }
 
-    @Test("beginWrite tells of what others have written while the write has begun")
+    @Test("beginWrite delivers the commits of others inside the new write transaction")
     func beginWrite() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in
@@ -222,7 +222,7 @@ struct LiveContractTests {
         #expect(diary.take() == [])
     }
 
-    @Test("a Realm's block that writes is told of its own commit, and not within its call of what it met on the way")
+    @Test("A Realm's observer that writes is notified of its commit once, after its own call has returned")
     func writesInRealmBlock() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in
@@ -231,7 +231,7 @@ struct LiveContractTests {
                 realm.observe { notification, realm in
                     diary.lines.append("\(notification == .didChange) \(realm.isInWriteTransaction)")
                     guard diary.lines.count == 1 else { return }
-                    // What this finds when it begins is told by the outer call's end.
+                    // The commit that this write loads is delivered at the end of the outer call.
                     try? self.elsewhere(stage) { try self.find(2, $0).rank = 77 }
                     try? realm.write { try? self.find(0, realm).rank = 66 }
                 }
@@ -242,7 +242,7 @@ struct LiveContractTests {
         try stage.on { realm in #expect(realm.objects(Watched.self).sum(ofProperty: "rank") == 66 + 1 + 77) }
     }
 
-    @Test("the first call comes before a write, which is told after it, and none comes after the end of its token")
+    @Test("The first call comes before a following write, and no call comes after invalidate()")
     func firstCall() throws {
         let (stage, diary) = try filled(0)
         try stage.on { realm in
@@ -261,7 +261,7 @@ struct LiveContractTests {
         #expect(diary.take() == [])
     }
 
-    @Test("results stay what they are when their observation has ended")
+    @Test("Results stay valid after their observer has ended")
     func ended() throws {
         let (stage, _) = try filled()
         try stage.on { realm in
@@ -273,7 +273,7 @@ struct LiveContractTests {
         }
     }
 
-    @Test("a reference that brings the Realm to a newer version tells its observers")
+    @Test("Resolving a reference that advances the Realm notifies its observers")
     func resolving() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in
@@ -295,7 +295,7 @@ struct LiveContractTests {
         }
     }
 
-    @Test("a Realm of a file that is only read has no observers")
+    @Test("A read-only Realm cannot be observed")
     func readOnly() throws {
         try withFile([Watched.self, Unrelated.self]) { configuration in
             _ = try autoreleased { try Realm(configuration: configuration).isEmpty }
@@ -312,7 +312,7 @@ struct LiveContractTests {
 
     private func autoreleased<R>(_ body: () throws -> R) rethrows -> R { try body() }
 
-    @Test("a queue that runs several blocks at a time is refused at the call")
+    @Test("A concurrent queue is refused")
     func concurrentQueue() throws {
         let realm = try memoryRealm(Watched.self)
         let queue = DispatchQueue(label: "wide", attributes: .concurrent)
@@ -322,7 +322,7 @@ struct LiveContractTests {
 
     enum Loop: CaseIterable { case table, filtered, list }
 
-    @Test("a loop over objects ends the program where its Realm was invalidated", arguments: Loop.allCases)
+    @Test("A loop over objects ends the program if its Realm is invalidated", arguments: Loop.allCases)
     func invalidatedLoop(_ loop: Loop) throws {
         let words = try misuseText {
             let realm = try memoryRealm(Watched.self)

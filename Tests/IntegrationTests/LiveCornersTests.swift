@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When observers are told, and what of: own commits that no turn has told yet, key paths over backlinks and links,
-// deletions, observers of classes that a commit does not concern.
+// The time and contents of notifications: own commits that no turn has delivered yet, key paths over linking objects
+// and links, deletions, commits to unrelated classes.
 
 import Dispatch
 import Foundation
@@ -27,7 +27,7 @@ class LivePet: Object {
     @Persisted(originProperty: "pets") var keepers: LinkingObjects<LiveKeeper>
 }
 
-@Suite("When observers are told, and what of")
+@Suite("Time and contents of notifications")
 struct LiveCornersTests {
     private func filled() throws -> (Stage, Diary) {
         let stage = try Stage(
@@ -50,7 +50,7 @@ struct LiveCornersTests {
         try #require(realm.object(ofType: LivePet.self, forPrimaryKey: id))
     }
 
-    /// Notes names with old and new values.
+    /// Logs names with old and new values.
     private func names<T>(_ diary: Diary) -> (ObjectChange<T>) -> Void {
         { change in
             switch change {
@@ -69,7 +69,7 @@ struct LiveCornersTests {
 
     // MARK: Own commits
 
-    @Test("what a commit has left for the next turn is told when the next write has begun, where a block may join in")
+    @Test("Pending changes are delivered at the start of the next write, and the block may write in it")
     func withinWrites() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in
@@ -105,7 +105,7 @@ struct LiveCornersTests {
         #expect(ages == [6, 31])
     }
 
-    @Test("a block that is called because a write begins cannot begin one, and may begin to observe")
+    @Test("A block that runs because a write begins cannot begin another write, and may add an observer")
     func insideOfBegin() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in
@@ -131,7 +131,7 @@ struct LiveCornersTests {
         #expect(diary.take() == ["d[] i[] m[0]"])
     }
 
-    @Test("what others have committed before the write begins is told with what is due of one's own, once")
+    @Test("Commits of others before a write are delivered once, together with pending own changes")
     func withOthers() throws {
         let (stage, diary) = try filled()
         let configuration = stage.configuration
@@ -149,7 +149,7 @@ struct LiveCornersTests {
                 try? other.write { other.objects(LivePet.self)[1].age = 6 }
             }
             realm.beginWrite()
-            // Where others had a part in it the value before is told.
+            // The old value is delivered if others have taken part in the change.
             #expect(diary.take() == ["d[] i[] m[0, 1]", "age 0>5"])
             realm.cancelWrite()
         }
@@ -157,7 +157,7 @@ struct LiveCornersTests {
         #expect(diary.take() == [])
     }
 
-    @Test("an empty write is a barrier: behind it observers have been told of what came before")
+    @Test("An empty write delivers all pending changes")
     func barrier() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in diary.tokens = [realm.objects(LivePet.self).observe { diary.note($0) }] }
@@ -172,7 +172,7 @@ struct LiveCornersTests {
         }
     }
 
-    @Test("refresh tells what is due, also where it meets nothing new")
+    @Test("refresh delivers pending changes, also if there is no newer version")
     func refreshing() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in
@@ -187,7 +187,7 @@ struct LiveCornersTests {
         }
     }
 
-    @Test("a silent write hides its own changes only, not what was committed before or behind it")
+    @Test("A write without notifying a token hides only its own changes from it")
     func silentBetween() throws {
         let (stage, diary) = try filled()
         let others = Diary()
@@ -214,7 +214,7 @@ struct LiveCornersTests {
 
     // MARK: Key paths
 
-    @Test("a link that key paths go on from is told by its name alone, whether it or its object has changed")
+    @Test("A change beyond a link of a key path is delivered with the name of the link only")
     func passedLinks() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in
@@ -235,7 +235,7 @@ struct LiveCornersTests {
         #expect(diary.take() == ["pet nil>nil", "pet nil>nil", "pet nil>nil"])
     }
 
-    @Test("an observer without key paths is not told of changes of linked objects")
+    @Test("An observer without key paths is not notified of changes to linked objects")
     func ownProperties() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in diary.tokens = [try keeper(0, realm).observe(names(diary))] }
@@ -245,7 +245,7 @@ struct LiveCornersTests {
         #expect(diary.take() == [])
     }
 
-    @Test("key paths over backlinks tell of origins that come, go and change, and of what these lead to")
+    @Test("Key paths over linking objects deliver added, removed and changed origins, and changes beyond them")
     func backlinks() throws {
         let (stage, _) = try filled()
         let (plain, named, deep, none) = (Diary(), Diary(), Diary(), Diary())
@@ -263,7 +263,7 @@ struct LiveCornersTests {
         #expect(told() == [false, true, false])
         try stage.write { try keeper(1, $0).age = 77 }
         #expect(told() == [false, false, false])
-        // A keeper that is none of this pet's.
+        // A keeper that does not keep this pet.
         try stage.write { try keeper(2, $0).name = "other" }
         #expect(told() == [false, false, false])
         try stage.write { try pet(0, $0).age = 3 }
@@ -276,7 +276,7 @@ struct LiveCornersTests {
         #expect(told() == [true, true, true] && none.take() == [])
     }
 
-    @Test("of an object that is deleted every observer is told once, with key paths and on queues too")
+    @Test("Every observer of a deleted object is notified once, with key paths and on queues")
     func deletion() throws {
         let (stage, diary) = try filled()
         let queue = DispatchQueue(label: "deletions")
@@ -297,13 +297,13 @@ struct LiveCornersTests {
         #expect(diary.take() == ["deleted", "deleted", "deleted"])
         for _ in 0..<3 { queue.sync {} }
         #expect(queue.sync { away.take() } == ["deleted"])
-        // The same key again is another object.
+        // An object with the same key is another object.
         try stage.write { realm in realm.create(LiveKeeper.self, value: ["id": 0]) }
         for _ in 0..<3 { queue.sync {} }
         #expect(diary.take() == [] && queue.sync { away.take() } == [])
     }
 
-    @Test("an object that is deleted before the queue has begun to observe it is told of as deleted")
+    @Test("Observing an object on a queue delivers its deletion, also if the queue starts later")
     func deletedBefore() throws {
         let (stage, _) = try filled()
         let queue = DispatchQueue(label: "late")
@@ -320,7 +320,7 @@ struct LiveCornersTests {
 
     // MARK: Positions
 
-    @Test("an object that is deleted and made again, or leaves and comes back changed, is where it now is")
+    @Test("An object that is deleted and created again, or leaves and returns, is delivered at its new position")
     func again() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in
@@ -330,13 +330,13 @@ struct LiveCornersTests {
         }
         stage.settle()
         #expect(diary.take() == ["initial 3"])
-        // Made again with the same key and values: another object in the place of the first.
+        // Created again with the same key and values: another object at the position of the first.
         try stage.write { realm in
             realm.delete(try pet(1, realm))
             realm.create(LivePet.self, value: ["id": 1, "name": "p1", "age": 10])
         }
         #expect(diary.take() == ["d[1] i[1] m[]"])
-        // Out and back within one write: nothing but a modification, or nothing at all where all is as it was.
+        // Leaves and returns in one write: only a modification, or nothing if the values are unchanged.
         try stage.write { realm in
             try pet(0, realm).age = 90
             try pet(0, realm).age = 5
@@ -347,7 +347,7 @@ struct LiveCornersTests {
             try pet(0, realm).age = 5
         }
         #expect(diary.take() == [])
-        // One that did not match takes the place of one that goes.
+        // An object that did not match replaces one that is deleted.
         try stage.write { realm in
             realm.delete(try pet(0, realm))
             try pet(3, realm).age = 5
@@ -355,7 +355,7 @@ struct LiveCornersTests {
         #expect(diary.take() == ["d[0] i[0] m[]"])
     }
 
-    @Test("maps tell of changes in what their objects link to, to depth 4, and nothing of what they do not hold")
+    @Test("Observers of maps are notified of changes up to depth 4, and of no objects outside the map")
     func mapDepth() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in
@@ -381,7 +381,7 @@ struct LiveCornersTests {
 
     // MARK: Work
 
-    @Test("observers of sections are not asked about commits to classes that elements do not lead to")
+    @Test("A commit to classes that the elements do not link to does no work for observers of sections")
     func unrelatedSections() throws {
         let (stage, diary) = try filled()
         var asked = 0
@@ -399,14 +399,14 @@ struct LiveCornersTests {
             diary.tokens = [sections.observe(note), sections[0].observe(note)]
         }
         stage.settle()
-        // The first commit behind those that have come finds out which tables they look at.
+        // The first commit after the observers were added determines which tables they depend on.
         try stage.write { $0.add(Unrelated()) }
         let before = try stage.on { $0.deliveryWork }
         asked = 0
         for _ in 0..<5 { try stage.write { $0.add(Unrelated()) } }
         #expect(asked == 0 && diary.take() == [])
         #expect(try stage.on { $0.deliveryWork } == before)
-        // What the keys are made of is another class, over a link.
+        // The keys depend on another class, across a link.
         try stage.write { try keeper(2, $0).pet = try pet(1, $0) }
         #expect(diary.take() == ["d1 i1 m0", "d1 i0 m0"])
         try stage.write { try pet(1, $0).name = "" }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where observers were told too little, too much or too late: things that a write makes and hands on in the same
-// breath, commits that come before a queue has begun to observe, Realms that are invalidated or were never observed.
+// Completeness of notifications in special cases: objects that are passed on in the write that creates them, commits
+// before a queue has begun to observe, Realms that are invalidated or were never observed.
 
 import Dispatch
 import Foundation
@@ -32,7 +32,7 @@ class FaultView: Projection<FaultRow> {
     @Projected(\FaultRow.n) var number
 }
 
-/// A suite that begins with such rows in memory.
+/// A suite that starts with rows in memory.
 protocol FaultRowSuite {}
 
 extension FaultRowSuite {
@@ -40,7 +40,7 @@ extension FaultRowSuite {
         Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [FaultRow.self, FaultPart.self])
     }
 
-    /// Rows 0, 1 and 2.
+    /// A stage with the rows 0, 1 and 2.
     func filled() throws -> (Stage, Diary) {
         let stage = try Stage(Self.configuration())
         try stage.write { realm in
@@ -54,11 +54,11 @@ extension FaultRowSuite {
     }
 }
 
-@Suite("What observers were not told, or told wrongly")
+@Suite("Completeness of notifications")
 struct LiveFaultsTests: FaultRowSuite {
     private func settle(_ queue: DispatchQueue) { for _ in 0..<3 { queue.sync {} } }
 
-    /// Runs on another thread and waits.
+    /// Runs `body` on another thread and waits for it.
     private func elsewhere<R: Sendable>(_ body: @escaping @Sendable () throws -> R) throws -> R {
         nonisolated(unsafe) var result: Result<R, any Error>?
         let done = DispatchSemaphore(value: 0)
@@ -71,7 +71,7 @@ struct LiveFaultsTests: FaultRowSuite {
         return try #require(result).get()
     }
 
-    /// Notes names with old and new values.
+    /// Logs names with old and new values.
     private func names<T>(_ diary: Diary) -> (ObjectChange<T>) -> Void {
         func text(_ value: Any?) -> String {
             guard let value else { return "nil" }
@@ -88,7 +88,7 @@ struct LiveFaultsTests: FaultRowSuite {
         }
     }
 
-    /// Notes changes, and no first calls.
+    /// Logs changes, but no first calls.
     private func updates<C: RealmCollection>(_ label: String, _ diary: Diary) -> (RealmCollectionChange<C>) -> Void {
         { change in
             guard case .update(_, let deletions, let insertions, let modifications) = change else { return }
@@ -98,7 +98,7 @@ struct LiveFaultsTests: FaultRowSuite {
 
     // MARK: References made in a write
 
-    @Test("a reference made in a write is resolved behind it, by fresh Realms and by those at the version before")
+    @Test("A reference that is made in a write resolves after it, in new Realms and in those at an older version")
     func ofWrite() throws {
         let (stage, _) = try filled()
         let configuration = stage.configuration
@@ -128,7 +128,7 @@ struct LiveFaultsTests: FaultRowSuite {
         }
     }
 
-    @Test("what a rolled back write has made is found by no reference, though another object has its key by now")
+    @Test("A reference to an object of a rolled-back write does not resolve, although another object has its key")
     func ofRolledBack() throws {
         let (stage, _) = try filled()
         let configuration = stage.configuration
@@ -144,7 +144,7 @@ struct LiveFaultsTests: FaultRowSuite {
         #expect(try elsewhere { try Realm(configuration: configuration).resolve(kept)?.id } == 0)
     }
 
-    @Test("what a write has made is observed on a queue from the commit on")
+    @Test("An object that is created in a write can be observed on a queue from the commit on")
     func observedInWrite() throws {
         let (stage, _) = try filled()
         let queue = DispatchQueue(label: "watcher")
@@ -153,7 +153,7 @@ struct LiveFaultsTests: FaultRowSuite {
             realm.beginWrite()
             let row = realm.create(FaultRow.self, value: ["id": 60])
             diary.tokens = [row.observe(on: queue, names(diary))]
-            // The queue comes round while nobody else can see the object yet.
+            // The queue runs while the object is not visible to others yet.
             settle(queue)
             try realm.commitWrite()
         }
@@ -174,7 +174,7 @@ struct LiveFaultsTests: FaultRowSuite {
         _ = await row.observe(on: Bystander()) { _, _ in }
     }
 
-    @Test("what the running write has made is refused to another actor")
+    @Test("An uncommitted object cannot be observed on another actor")
     func actorInWrite() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try await LiveFaultsTests.observeInWrite()
@@ -185,7 +185,7 @@ struct LiveFaultsTests: FaultRowSuite {
 
     // MARK: Invalidation
 
-    @Test("a frozen Realm that was invalidated is not what later freezes of that version get")
+    @Test("Freezing after the invalidation of a frozen Realm gives a valid frozen Realm of the same version")
     func frozenAnew() throws {
         let (stage, _) = try filled()
         try stage.on { realm in
@@ -199,9 +199,9 @@ struct LiveFaultsTests: FaultRowSuite {
         }
     }
 
-    // MARK: When
+    // MARK: Time
 
-    @Test("a commit that lands before the queue has begun to observe an object is told of")
+    @Test("A commit before the queue has begun to observe an object is delivered")
     func lateQueue() throws {
         let (stage, _) = try filled()
         let queue = DispatchQueue(label: "late")
@@ -220,7 +220,7 @@ struct LiveFaultsTests: FaultRowSuite {
         queue.sync { diary.tokens = [] }
     }
 
-    @Test("what others commit while nobody observes does not make later changes of one's own theirs")
+    @Test("Commits of others while nothing is observed do not make later own changes look like theirs")
     func ownChanges() throws {
         let (stage, diary) = try filled()
         let other = try Realm(configuration: stage.configuration)
@@ -236,7 +236,7 @@ struct LiveFaultsTests: FaultRowSuite {
 
     private final class Probe {}
 
-    @Test("the block of an observer of the Realm goes with its token, and the Realm with it")
+    @Test("The block of a Realm's observer is released with its token, and so is the Realm")
     func blocks() throws {
         try withFile([FaultRow.self, FaultPart.self]) { configuration in
             let queue = DispatchQueue(label: "closing")
@@ -261,9 +261,9 @@ struct LiveFaultsTests: FaultRowSuite {
         }
     }
 
-    // MARK: What
+    // MARK: Contents
 
-    @Test("key paths over the linking objects of dynamic objects")
+    @Test("Key paths over linking objects work for dynamic objects")
     func dynamicBacklinks() throws {
         let (stage, _) = try filled()
         let (plain, named, results) = (Diary(), Diary(), Diary())
@@ -286,7 +286,7 @@ struct LiveFaultsTests: FaultRowSuite {
         #expect(told() == [[], [], []])
     }
 
-    @Test("old values of links and mixed values that others have changed, of dynamic objects too")
+    @Test("Changes of others to links and mixed values are delivered with old values, also for dynamic objects")
     func oldValues() throws {
         let (stage, diary) = try filled()
         try stage.write { realm in
@@ -314,10 +314,10 @@ struct LiveFaultsTests: FaultRowSuite {
         #expect(diaryLines(stage, diary) == ["any nil>3", "any nil>3"])
     }
 
-    @Test("keys of maps are told apart by their bytes")
+    @Test("Observers distinguish keys of maps by their bytes")
     func mapKeys() throws {
         let (stage, diary) = try filled()
-        // Two bytes and three, one character.
+        // The same character in two bytes and in three.
         let (short, long) = ("\u{E9}", "e\u{301}")
         try stage.write { realm in
             let map = try find(0, realm).map
@@ -344,9 +344,9 @@ struct LiveFaultsTests: FaultRowSuite {
         #expect(diary.take() == ["d[] i[2] m[]"])
     }
 
-    // MARK: Refusals
+    // MARK: Programmer errors
 
-    @Test("key paths that lead to nothing are refused at the call, for a queue and of values too")
+    @Test("Invalid key paths are refused by the call, also for a queue and for values")
     func wrongKeyPaths() throws {
         let (stage, _) = try filled()
         let queue = DispatchQueue(label: "refused")
@@ -368,7 +368,7 @@ struct LiveFaultsTests: FaultRowSuite {
         }
     }
 
-    @Test("key paths that lead somewhere are taken for a queue, of every kind, and choose what is told")
+    @Test("Valid key paths limit notifications on a queue, for every kind of collection and object")
     func rightKeyPaths() throws {
         let (stage, _) = try filled()
         let queue = DispatchQueue(label: "taken")
@@ -406,7 +406,7 @@ struct LiveFaultsTests: FaultRowSuite {
         queue.sync { diary.tokens = [] }
     }
 
-    @Test("a Realm that is only read is refused at the call, for a queue too")
+    @Test("Observing a read-only Realm on a queue is refused by the call")
     func readOnly() throws {
         try withFile([FaultRow.self, FaultPart.self]) { configuration in
             try { _ = try Realm(configuration: configuration).isEmpty }()
@@ -421,7 +421,7 @@ struct LiveFaultsTests: FaultRowSuite {
 
     // MARK: Every kind of collection
 
-    @Test("key paths of sets, linking objects, embedded objects and AnyRealmCollection; no key path at all")
+    @Test("Key paths work for sets, linking objects, embedded objects and AnyRealmCollection")
     func keyPaths() throws {
         let (stage, diary) = try filled()
         try stage.write { realm in
@@ -457,7 +457,7 @@ struct LiveFaultsTests: FaultRowSuite {
         #expect(diary.take() == ["any d[] i[3] m[]", "none d[] i[3] m[]"])
     }
 
-    @Test("a map is observed on a queue from elsewhere")
+    @Test("A map can be observed on another queue")
     func mapOnQueue() throws {
         let (stage, _) = try filled()
         let queue = DispatchQueue(label: "maps")
@@ -481,7 +481,7 @@ struct LiveFaultsTests: FaultRowSuite {
         queue.sync { diary.tokens = [] }
     }
 
-    @Test("references to sets, maps, linking objects, embedded objects and AnyRealmCollection")
+    @Test("Sets, maps, linking objects, embedded objects and AnyRealmCollection can be passed by reference")
     func references() throws {
         let (stage, _) = try filled()
         let configuration = stage.configuration
@@ -511,7 +511,7 @@ struct LiveFaultsTests: FaultRowSuite {
         #expect(found == [1, 4, 2, 3, 6])
     }
 
-    @Test("maps, sets, AnyRealmCollection and sections are refused on a wrong thread")
+    @Test("Access to maps, sets, AnyRealmCollection and sections on a wrong thread is refused")
     func wrongThread() throws {
         let realm = try memoryRealm(FaultRow.self, FaultPart.self)
         let row = try realm.write { realm.create(FaultRow.self, value: ["id": 1]) }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// 50 threads and 20 actors read, write and observe one file: it comes to an end, no write is lost, and nothing is left
-// behind of accessors, versions, open files and threads. A second here, a minute each night.
+// 50 threads and 20 actors read, write and observe one file. All finish, no write is lost, and no accessors, pins,
+// open files or threads are leaked. The test takes a second here and a minute each night.
 
 import Dispatch
 import Foundation
@@ -15,18 +15,18 @@ class SoakRow: Object {
     @Persisted var list: List<SoakRow>
 }
 
-/// What the workers share. Any thread.
+/// The state that the workers share, on any thread.
 private final class Soak: Sendable {
     let configuration: Realm.Configuration
     let end: ContinuousClock.Instant
-    /// How many increments were committed.
+    /// The count of committed increments.
     let written = Atomic(0)
     let told = Atomic(0)
     let failures = Mutex<[String]>([])
     private let accessors = Mutex<[WeakRow]>([])
 
     private struct WeakRow: @unchecked Sendable {
-        // Sendable: only asked whether it is there.
+        // Sendable: only compared with nil.
         weak var row: SoakRow?
     }
 
@@ -37,7 +37,7 @@ private final class Soak: Sendable {
 
     var isOver: Bool { ContinuousClock.now >= end }
 
-    /// One accessor in a few is looked after.
+    /// Tracks one of several accessors.
     func watch(_ row: SoakRow) {
         let weak = WeakRow(row: row)
         accessors.withLock { if $0.count < 20_000 { $0.append(weak) } }
@@ -68,7 +68,7 @@ private final class Soak: Sendable {
 
     func thread(_ number: Int) {
         var turn = number
-        // At least once: on a busy machine the time may be over before the first turn.
+        // At least once, because on a busy machine the time may be over before the first turn.
         repeat {
             turn += 50
             do {
@@ -127,7 +127,7 @@ struct LiveSoakTests {
         (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0
     }
 
-    /// Waits for what ends on its own.
+    /// Waits for a condition that becomes true on its own.
     private func comes(_ condition: () -> Bool) async throws -> Bool {
         let end = ContinuousClock.now + .seconds(30)
         while !condition() {
@@ -137,7 +137,7 @@ struct LiveSoakTests {
         return true
     }
 
-    @Test("they come to an end, nothing is lost, and nothing is left behind", .timeLimit(.minutes(30)))
+    @Test("All workers finish, no write is lost, and nothing is leaked", .timeLimit(.minutes(30)))
     func soak() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("soak-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -166,14 +166,14 @@ struct LiveSoakTests {
         let written = soak.written.load(ordering: .relaxed)
         #expect(sum == written && written > 0)
         #expect(try await comes { soak.livingAccessors == 0 }, "\(soak.livingAccessors) accessors")
-        // That of the Realm that asks.
+        // The only pin is that of the Realm that asks.
         #expect(try await comes { (try? Realm(configuration: configuration))?.pins().count == 1 }, "kept versions")
-        // A file that is open anywhere is not deleted.
+        // A file that is open anywhere cannot be deleted.
         #expect(try await comes { (try? Realm.deleteFiles(for: configuration)) == true })
-        // The system keeps some for later, and beside a run of a second there are other tests.
+        // The system keeps some threads for later, and other tests run at the same time as a short run.
         let spare = Self.seconds >= 10 ? 40 : 100
         #expect(try await comes { Self.threads < threadsBefore + spare }, "\(Self.threads) of \(threadsBefore) threads")
-        // In a second on a busy machine no turn may come.
+        // On a busy machine a second may pass without a turn.
         if Self.seconds >= 10 { #expect(soak.told.load(ordering: .relaxed) > 0) }
     }
 

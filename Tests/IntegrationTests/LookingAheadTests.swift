@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops over many sorted objects, which are found some at a time ahead of the loop: what the loop's body does to the
-// objects that come shows, as where each is found when its turn comes.
+// Loops over many sorted objects, which are located in batches ahead of the loop. Changes of the loop's body to later
+// objects are visible as if each object were located in its turn.
 
 import Dispatch
 import Foundation
@@ -32,7 +32,7 @@ struct LookingAheadTests {
 
     private static let count = 12_000
 
-    /// Where each object lies in the order: anywhere.
+    /// The position of an object in the sort order, which is spread over the table.
     private static func place(_ id: Int) -> Int { id * 7_919 % count }
 
     private static func name(_ id: Int) -> String? {
@@ -64,7 +64,7 @@ struct LookingAheadTests {
                     row.tags.append("t\(id % 9)")
                     return row
                 })
-            // Many rows are new, so that some groups are and some are not changed.
+            // Many rows are changed, so that some row groups are changed and others are not.
             for row in realm.objects(PlacedRow.self).where({ $0.id < 3_000 }) { row.next = row }
         }
     }
@@ -84,12 +84,12 @@ struct LookingAheadTests {
             && row.tags.first == "t\(id % 9)" && (row.next?.id == id) == (id < 3_000)
     }
 
-    @Test("read any property, in any turn", arguments: 0..<12)
+    @Test("A loop over many sorted objects reads any property first", arguments: 0..<12)
     func properties(_ first: Int) throws {
         let realm = try Self.filled()
         var place = 0
         for row in realm.objects(PlacedRow.self).sorted(byKeyPath: "place") {
-            // What is read first is what is looked ahead to.
+            // The property that is read first is the one that is prefetched.
             switch place / 3_000 == 3 ? (first + 5) % 12 : first {
             case 0: _ = row.id
             case 1: _ = row.place
@@ -113,7 +113,7 @@ struct LookingAheadTests {
         #expect(place == Self.count)
     }
 
-    @Test("leave out what the body deletes, near and far")
+    @Test("A loop skips objects that its body deletes, near and far")
     func deleting() throws {
         let realm = try Self.filled()
         var seen: [Int] = []
@@ -121,13 +121,13 @@ struct LookingAheadTests {
         for row in realm.objects(PlacedRow.self).sorted(byKeyPath: "place", ascending: false) {
             let place = row.place
             seen.append(place)
-            // The next one, which is known already, and one that is far behind.
+            // The next one, which is located already, and one that comes much later.
             for other in [place - 1, place - 700] where other >= 0 && place % 5 == 0 {
                 if let gone = realm.object(ofType: PlacedRow.self, forPrimaryKey: Self.id(other)) { realm.delete(gone) }
             }
         }
         try realm.commitWrite()
-        // An object that is deleted 700 places before its turn deletes nothing itself.
+        // An object that is deleted 700 positions before its turn deletes nothing itself.
         var expected: [Int] = []
         var deleted: Set<Int> = []
         for place in (0..<Self.count).reversed() where !deleted.contains(place) {
@@ -138,7 +138,7 @@ struct LookingAheadTests {
         #expect(expected.count < Self.count * 9 / 10)
     }
 
-    @Test("see what the body changes in those that come, each in a write of its own")
+    @Test("A loop sees the changes that its body commits to later objects")
     func changing() throws {
         let realm = try Self.filled()
         var place = 0
@@ -157,7 +157,7 @@ struct LookingAheadTests {
         #expect(place == 600)
     }
 
-    @Test("go on as they began where the body adds, changes the order, or cancels")
+    @Test("A loop keeps its order if its body adds objects, changes the sort key, or rolls back")
     func adding() throws {
         let realm = try Self.filled()
         var seen: [Int] = []
@@ -172,7 +172,7 @@ struct LookingAheadTests {
         #expect(seen == Self.ids)
     }
 
-    @Test("see the commits of others when the Realm is refreshed within")
+    @Test("A loop sees the commits of others if its body refreshes the Realm")
     func refreshing() throws {
         try withFile([PlacedRow.self]) { configuration in
             let realm = try Realm(configuration: configuration)
@@ -196,9 +196,9 @@ struct LookingAheadTests {
         }
     }
 
-    @Test("go over frozen objects, on several threads at once")
+    @Test("Several threads iterate over frozen objects at the same time")
     func frozen() throws {
-        // Frozen.
+        // Frozen, so threads may share it.
         nonisolated(unsafe) let frozen = try Self.filled().objects(PlacedRow.self).sorted(byKeyPath: "place").freeze()
         DispatchQueue.concurrentPerform(iterations: 4) { _ in
             var place = 0
@@ -210,7 +210,7 @@ struct LookingAheadTests {
         }
     }
 
-    @Test("go over dynamic and observed objects, and over those held on to")
+    @Test("Dynamic objects, objects that observe properties, and kept objects are iterated in order")
     func otherAccessors() throws {
         let realm = try Self.filled()
         let dynamic = realm.dynamicObjects(PlacedRow.className()).sorted(byKeyPath: "place")
@@ -227,7 +227,7 @@ struct LookingAheadTests {
         #expect(names == Self.ids.map(String.init))
     }
 
-    @Test("within each other, over the same class and reading other properties")
+    @Test("Interleaved loops over the same class do not disturb each other")
     func nested() throws {
         let realm = try Self.filled()
         let up = realm.objects(PlacedRow.self).sorted(byKeyPath: "place")

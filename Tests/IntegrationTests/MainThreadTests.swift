@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main thread, on which XCTest calls, and threads with run loops of their own.
+// The main thread, on which XCTest runs its tests, and threads with their own run loops.
 
 import Dispatch
 import Foundation
@@ -14,7 +14,7 @@ final class MainThreadTests: XCTestCase {
     private let configuration = Realm.Configuration(
         inMemoryIdentifier: UUID().uuidString, objectTypes: [MainThreadRow.self])
 
-    /// A block of another queue's `sync` runs on the main thread and holds it up.
+    /// A block of another queue's `sync` runs on the main thread and blocks it.
     func testRealmOfTheMainThreadIsThereInsideOfSync() throws {
         let realm = try Realm(configuration: configuration)
         try realm.write {
@@ -23,13 +23,13 @@ final class MainThreadTests: XCTestCase {
                 XCTAssertEqual(realm.objects(MainThreadRow.self).count, 1)
                 let opened = try Realm(configuration: configuration)
                 XCTAssertEqual(opened, realm)
-                XCTAssertEqual(opened.objects(MainThreadRow.self).count, 1, "what is not committed yet is seen")
+                XCTAssertEqual(opened.objects(MainThreadRow.self).count, 1, "the uncommitted object must be visible")
                 XCTAssertEqual(try Realm(configuration: configuration, queue: .main), realm)
             }
         }
     }
 
-    /// What happens on the thread, and what it waits for.
+    /// The events on the thread, and the expectations of the test.
     private final class Turns: @unchecked Sendable {
         // Sendable: the token stays on the thread; the rest is an expectation.
         var token: NotificationToken?
@@ -72,7 +72,7 @@ final class MainThreadTests: XCTestCase {
         wait(for: [turns.changed], timeout: 30)
     }
 
-    /// Such a turn did nothing, and nobody asked for another one.
+    /// Such a turn does nothing, so another one must be requested.
     func testTurnThatComesWhileABlockRunsTheLoopIsNotLost() throws {
         let turns = Turns()
         let configuration = configuration

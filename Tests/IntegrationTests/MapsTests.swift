@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps, managed and not, against dictionaries of the standard library; every type of value there and back; links
-// in them; refusals.
+// Managed and unmanaged maps compared with dictionaries of the standard library; storing every type of value; links
+// in maps; programmer errors.
 
 import Foundation
 import RealmSwift
@@ -49,19 +49,19 @@ enum MapModels {
     static let types: [ObjectBase.Type] = [Item.self, Holder.self, Values.self]
     static func realm() throws -> Realm { try memoryRealm(Item.self, Holder.self, Values.self) }
 
-    /// A managed holder in a write.
+    /// A managed holder in a write transaction.
     static func write(_ body: (Realm, Holder) throws -> Void) throws {
         let realm = try realm()
         try realm.write { try body(realm, realm.create(Holder.self, value: ["id": 1])) }
     }
 
-    /// A managed holder outside of a write.
+    /// A managed holder outside a write transaction.
     static func kept() throws -> Holder {
         let realm = try realm()
         return try realm.write { realm.create(Holder.self, value: ["id": 1, "ints": ["a": 1]]) }
     }
 
-    /// A way to keep values of one type in a map.
+    /// Fills a map with values of one type, and checks them.
     struct Kind: Sendable, CustomStringConvertible {
         let description: String
         let fill: @Sendable (Values) -> Void
@@ -107,7 +107,7 @@ private typealias Values = MapModels.Values
 
 @Suite("Maps")
 struct MapsTests {
-    @Test("keep every type of value, unmanaged, in a write and in a file opened anew", arguments: MapModels.kinds)
+    @Test("Maps store every type of value, unmanaged, in a write and in a reopened file", arguments: MapModels.kinds)
     func types(_ kind: MapModels.Kind) throws {
         let object = Values()
         kind.fill(object)
@@ -131,7 +131,7 @@ struct MapsTests {
         }
     }
 
-    /// A change of a map and the same one of a dictionary.
+    /// A change of a map, and the same change of a dictionary.
     struct Change: Sendable, CustomStringConvertible {
         let description: String
         let change: @Sendable (Map<String, Int>) -> Void
@@ -162,7 +162,7 @@ struct MapsTests {
         Change("setValue nil", { $0.setValue(nil, forKey: "c") }, { $0["c"] = nil }),
     ]
 
-    @Test("change as dictionaries do, managed and not", arguments: changes)
+    @Test("A change of a map, managed or unmanaged, has the same result as that of a dictionary", arguments: changes)
     func change(_ change: Change) throws {
         let start = ["a": 1, "b": 2, "c": 3]
         var expected = start
@@ -179,7 +179,7 @@ struct MapsTests {
         }
     }
 
-    @Test("entries of managed maps ascend by the bytes of their keys")
+    @Test("Entries of a managed map are sorted by the bytes of their keys")
     func order() throws {
         try MapModels.write { _, holder in
             for key in ["é", "b", "Z", "", "ab", "a"] { holder.ints[key] = key.utf8.count }
@@ -189,7 +189,7 @@ struct MapsTests {
         }
     }
 
-    @Test("nil is a value of its own where values are optional")
+    @Test("nil is a value of a map with optional values")
     func nils() throws {
         func check(_ holder: Holder) {
             holder.texts["a"] = .some(nil)
@@ -210,7 +210,7 @@ struct MapsTests {
         }
     }
 
-    @Test("the map of an added object stays the same instance, also one stored as let")
+    @Test("The map of an added object stays the same instance, also if it is declared with let")
     func identity() throws {
         let holder = Holder()
         let (map, marks) = (holder.ints, holder.marks)
@@ -227,7 +227,7 @@ struct MapsTests {
         #expect(!read.ints.isInvalidated && !read.ints.isFrozen && read.ints.hashValue == map.hashValue)
     }
 
-    @Test("assigning a map copies its entries")
+    @Test("Assigning a map copies its entries")
     func assigning() throws {
         try MapModels.write { _, holder in
             let map = Map<String, Int>()
@@ -242,7 +242,7 @@ struct MapsTests {
         }
     }
 
-    @Test("objects that are values are added, seen from behind, and become nil when deleted")
+    @Test("Objects in maps are added, have linking objects, and become nil when deleted")
     func links() throws {
         let realm = try MapModels.realm()
         let holder = Holder(value: ["id": 1])
@@ -264,7 +264,7 @@ struct MapsTests {
         }
     }
 
-    @Test("unmanaged objects in a circle of maps are added once")
+    @Test("Unmanaged objects in a cycle of maps are added once")
     func circle() throws {
         let (a, b) = (Holder(value: ["id": 1]), Holder(value: ["id": 2]))
         a.friends["b"] = b
@@ -274,7 +274,7 @@ struct MapsTests {
         #expect(realm.objects(Holder.self).count == 2 && b.friends["a"] == .some(a))
     }
 
-    @Test("updates replace the entries", arguments: [Realm.UpdatePolicy.modified, .all])
+    @Test("Updates replace the entries", arguments: [Realm.UpdatePolicy.modified, .all])
     func updates(_ policy: Realm.UpdatePolicy) throws {
         try MapModels.write { realm, holder in
             holder.ints["a"] = 1
@@ -291,7 +291,7 @@ struct MapsTests {
         }
     }
 
-    @Test("a loop runs over the entries at its start")
+    @Test("A loop iterates over the entries at its start")
     func snapshot() throws {
         try MapModels.write { realm, holder in
             for n in 10..<60 { holder.ints["k\(n)"] = n }
@@ -305,7 +305,7 @@ struct MapsTests {
         }
     }
 
-    @Test("figures leave out nil, of values and of properties")
+    @Test("Aggregates of values and properties ignore nil")
     func figures() throws {
         func check(_ holder: Holder) {
             #expect(holder.ints.min() == 1 && holder.ints.max() == 4 && holder.ints.sum() == 7)
@@ -327,7 +327,7 @@ struct MapsTests {
         }
     }
 
-    @Test("the objects of a managed map are filtered and sorted")
+    @Test("The objects of a managed map can be filtered and sorted")
     func querying() throws {
         try MapModels.write { _, holder in
             for (key, item) in ["c": Item(1, score: 1), "b": Item(2), "a": Item(3, score: 3)] {
@@ -341,7 +341,7 @@ struct MapsTests {
         }
     }
 
-    @Test("maps go through Codable as objects")
+    @Test("A map encodes as a JSON object and decodes again")
     func coding() throws {
         let map = Map<String, Int?>()
         map["a"] = 1
@@ -350,7 +350,7 @@ struct MapsTests {
         #expect(try JSONDecoder().decode(Map<String, Int?>.self, from: data) == map)
     }
 
-    @Test("a map describes itself and its entries")
+    @Test("The description of a map contains its entries")
     func description() {
         let map = Map<String, Int?>()
         map["b"] = 5
@@ -416,7 +416,7 @@ struct MapsTests {
         },
     ]
 
-    @Test("refuse with the words that RealmSwift's users know", arguments: refusals)
+    @Test("Invalid uses of maps are refused with RealmSwift's messages", arguments: refusals)
     func refuses(_ misuse: MisuseCase) throws {
         let message = try misuse.message()
         #expect(message.contains(misuse.words), "\(message)")
@@ -430,7 +430,7 @@ extension Map {
 }
 
 extension MisuseCase {
-    /// Of a managed holder in a write.
+    /// For a managed holder in a write transaction.
     fileprivate static func onMap(
         _ words: String, _ body: @escaping @Sendable (Realm, MapModels.Holder) throws -> Void
     ) -> MisuseCase {

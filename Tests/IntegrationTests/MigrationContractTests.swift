@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What RealmSwift's users know of migrations, in RealmSwift's words: which differences there are and how they are
-// listed, what old and new objects can do, and which mistakes end the program.
+// RealmSwift's contract for migrations, with RealmSwift's messages: which differences exist and how they are listed,
+// what old and new objects can do, and which programmer errors end the program.
 
 import Foundation
 import RealmSwift
@@ -63,7 +63,7 @@ private enum New {
     static let types: [ObjectBase.Type] = [Man.self, Room.self, Home.self]
 }
 
-@Suite("migrations: the contract")
+@Suite("Migrations: RealmSwift contract")
 struct MigrationContractTests {
     let folder = TestFolder()
 
@@ -89,7 +89,7 @@ struct MigrationContractTests {
         }
     }
 
-    @Test("differences are listed class by class: what went or changed as in the file, what came, the key, the kind")
+    @Test("Differences are listed by class: removed and changed properties, added ones, the key, the kind of class")
     func list() throws {
         try makeOld()
         let error = #expect(throws: Realm.Error.self) { try Realm(configuration: configuration(New.types, 0)) }
@@ -115,7 +115,7 @@ struct MigrationContractTests {
                 """)
     }
 
-    @Test("old objects show every kind of value, and the block may convert each")
+    @Test("Old objects show every kind of value, and the block can convert each")
     func convert() throws {
         try makeOld()
         do {
@@ -147,12 +147,12 @@ struct MigrationContractTests {
             #expect(home.any == "five" && home.owner?.name == "hall" && home.rooms.map(\.name) == ["Max 2"])
             #expect(home.marks.count == 2 && Array(home.notes) == ["v"] && home.size == 1.5 && home.req == 7)
             #expect(home.id.stringValue?.count == 24 && home.opt == "x" && home.code == "a")
-            #expect(realm.dynamicObjects("CRoom").count == 1, "the kitchen had no owner any more")
+            #expect(realm.dynamicObjects("CRoom").count == 1, "the kitchen has no owner, so it must be deleted")
         }
         expectIntegrity(of: folder.file())
     }
 
-    @Test("without a block what can be done is done by itself")
+    @Test("Without a block, all differences with an automatic conversion are migrated")
     func automatically() throws {
         try makeOld()
         do {
@@ -165,7 +165,7 @@ struct MigrationContractTests {
         expectIntegrity(of: folder.file())
     }
 
-    @Test("objects may be linked, made and deleted across classes")
+    @Test("A block may link, create and delete objects of other classes")
     func acrossClasses() throws {
         try makeOld()
         do {
@@ -179,7 +179,7 @@ struct MigrationContractTests {
                         (new?["rooms"] as? List<DynamicObject>)?.append(migration.create("CRoom", value: ["hall"]))
                     }
                     migration.enumerateObjects(ofType: "CMan") { old, new in
-                        #expect(old?["name"] as? String == "Max", "objects made meanwhile are not visited")
+                        #expect(old?["name"] as? String == "Max", "objects that the block creates must not be visited")
                         if let new { migration.delete(new) }
                     }
                     migration.create("CHome", value: ["code": "b", "rooms": [["name": "attic"]]])
@@ -234,13 +234,13 @@ struct MigrationContractTests {
                 }, objectTypes: [Old.Man.self]))
     }
 
-    @Test("mistakes in a block end the program by name", arguments: mistakes)
+    @Test("Programmer errors in a block end the program with a message that names them", arguments: mistakes)
     func misuse(_ mistake: MisuseCase) throws {
         let message = try mistake.message()
         #expect(message.contains(mistake.words), "\(message)")
     }
 
-    @Test("a Realm that is open is not migrated apart from it")
+    @Test("An open Realm cannot be migrated")
     func openAlready() throws {
         let configuration = Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: Old.types)
         let words = try misuseText {
@@ -253,7 +253,7 @@ struct MigrationContractTests {
         #expect(try schemaVersionAtURL(folder.file()) == 4)
     }
 
-    @Test("a Realm of a queue is migrated on it")
+    @Test("A Realm of a queue is migrated on the queue")
     func onQueue() throws {
         try makeOld()
         let configuration = configuration(Old.types, 1) { migration, _ in
@@ -266,7 +266,7 @@ struct MigrationContractTests {
         #expect(name == "Max on a queue")
     }
 
-    @Test("a file without classes has no version, and one that is none says what it is")
+    @Test("A file without classes has no schema version, and a file of another format is refused")
     func noVersion() throws {
         let new = folder.file("new.realm")
         _ = try Database.open(path: new.path, fileSystem: PosixFileSystem.shared)
@@ -285,7 +285,7 @@ struct MigrationContractTests {
         #expect(error?.localizedDescription.contains("header has invalid mnemonic") == true)
     }
 
-    @Test("a renamed primary key, an index and an embedded object's property keep their values")
+    @Test("A renamed primary key, indexed property and property of an embedded object keep their values")
     func renameKinds() throws {
         class Part: MigrationPart {
             @Persisted var old = ""

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What migrations do with many objects and long values: rows that come to be embedded are copied for each further link,
-// in a time that follows the number of links; objects of a file with gaps are visited once each; nothing is left
-// behind. And what plans and rehearsals say of losses.
+// Migrations with many objects and long values. Rows that become embedded are copied for each further link, in time
+// proportional to the number of links; objects of a file with gaps are each visited once; nothing is leaked. Also the
+// losses that plans and rehearsals report.
 
 import Foundation
 import RealmSwift
@@ -12,7 +12,7 @@ import Testing
     import Glibc
 #endif
 
-/// Items stand on their own, then they belong to their boxes.
+/// Items are top-level objects at first, and then embedded in their boxes.
 private enum Boxes {
     class Box: MigrationCase {
         @Persisted(primaryKey: true) var name = ""
@@ -49,7 +49,7 @@ private enum Boxes {
     }
 }
 
-/// Sets and maps that may hold nulls, then may not.
+/// Sets and maps that may contain nulls at first, and then may not.
 private enum Marks {
     class V0: MigrationCase {
         @Persisted(primaryKey: true) var id = 0
@@ -65,15 +65,15 @@ private enum Marks {
     }
 }
 
-@Suite("migrations: many objects and long values")
+@Suite("Migrations: many objects and long values")
 struct MigrationCopiesTests {
     let folder = TestFolder()
 
     // MARK: Embedding
 
-    /// Places in long collections are remembered while their rows are copied: each copy has to stand where its link
-    /// was.
-    @Test("items that are linked to many times, from long lists and maps, are copied to each place")
+    /// Positions in long collections are stored while the rows are copied, and each copy must be at the position of
+    /// its link.
+    @Test("Items that many lists and maps link to are copied to each position")
     func places() throws {
         let url = folder.file()
         try Boxes.write(url) { realm in
@@ -97,13 +97,13 @@ struct MigrationCopiesTests {
             #expect(two.items.map(\.number) == numbers)
             #expect((0..<150).allSatisfy { one.named["k\($0)"]??.number == $0 % 50 })
             #expect(one.best?.number == 3 && two.best?.number == 3)
-            #expect(realm.dynamicObjects("EItem").count == 402 + 150 + 200 + 2, "the one without an owner is gone")
+            #expect(realm.dynamicObjects("EItem").count == 402 + 150 + 200 + 2, "the item without an owner must be deleted")
         }
         expectIntegrity(of: url)
     }
 
-    /// The whole list was read for each of its items.
-    @Test("embedding the items of one list takes a time that follows their number")
+    /// The whole list must not be read for each of its items.
+    @Test("Embedding the items of one list takes time proportional to their number")
     func linearTime() throws {
         func seconds(_ count: Int) throws -> Double {
             let url = folder.file("\(count).realm")
@@ -122,7 +122,7 @@ struct MigrationCopiesTests {
         #expect(many < 24 * few, "\(few) s and \(many) s")
     }
 
-    /// Of this thread: what else the machine does is not counted.
+    /// The processor time of this thread, which other work on the machine does not affect.
     private static var processorSeconds: Double {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
@@ -131,9 +131,9 @@ struct MigrationCopiesTests {
 
     // MARK: Values
 
-    /// A value of more than 2 KiB gets a block of its own only when its row group is sealed: for a column that was gone
-    /// by then, nobody freed it.
-    @Test("long values stored before the property is renamed over leave nothing behind")
+    /// A value of more than 2 KiB gets its own block only when its row group is sealed. The block must also be freed
+    /// if the column has been removed by then.
+    @Test("Long values that a rename of another property overwrites are freed")
     func longValues() throws {
         let file = try MigrationFile(people: 20)
         do {
@@ -151,7 +151,7 @@ struct MigrationCopiesTests {
         expectIntegrity(of: file.url)
     }
 
-    @Test("objects of a file with gaps are visited in order, each with itself as it is to be")
+    @Test("Objects of a file with gaps are visited in order, each with its new object")
     func gaps() throws {
         let file = try MigrationFile(people: 3000)
         try {
@@ -178,8 +178,8 @@ struct MigrationCopiesTests {
 
     // MARK: Renamed classes
 
-    /// The usual case: the new class was declared and run once, before its migration was written.
-    @Test("a class is renamed to one that the file has already, where that has no objects", arguments: [5, 2500])
+    /// The usual case: the new class was declared and run once before its migration was written.
+    @Test("A class can be renamed to an existing class without objects", arguments: [5, 2500])
     func renamedIntoEmpty(_ count: Int) throws {
         class Shop: MigrationCase {
             @Persisted var name = ""
@@ -221,7 +221,7 @@ struct MigrationCopiesTests {
 
     // MARK: Plans and rehearsals
 
-    @Test("nulls of lists that the block has replaced or taken out are not called unconverted")
+    @Test("Nulls of lists that the block has replaced or deleted are not reported as unconverted")
     func replacedLists() throws {
         let file = try MigrationFile(people: 10)
         let rehearsal = try Realm.rehearseMigration(
@@ -247,10 +247,10 @@ struct MigrationCopiesTests {
         #expect(rehearsal.error == nil)
         #expect(rehearsal.unconvertedCounts == ["MPerson.city": 5, "MPerson.notes": 4])
         let notes = rehearsal.unconverted.filter { $0.property == "notes" }
-        #expect(notes.map(\.object) == ["7", "8", "9", "10"], "of ages 6 to 9")
+        #expect(notes.map(\.object) == ["7", "8", "9", "10"], "expected the objects of ages 6 to 9")
     }
 
-    @Test("nulls of sets and maps that nobody has touched are unconverted, others are not")
+    @Test("Nulls of sets and maps that the block has not changed are reported as unconverted")
     func replacedSets() throws {
         let url = folder.file()
         try {
@@ -282,11 +282,11 @@ struct MigrationCopiesTests {
             rehearsal.unconverted.map { "\($0.property) \($0.object)" }.sorted() == ["marks 0", "tags 0", "tags 2"])
     }
 
-    @Test("a plan knows what is lost from the kind of the difference and the values that are there")
+    @Test("A plan derives losses from the kind of difference and the stored values")
     func losses() throws {
         let file = try MigrationFile()
         let embedding = try Realm.migrationPlan(for: file.configuration(Embedding2.types))
-        // Each dog is linked to, several times: none goes.
+        // Several links lead to each dog, so no dog is deleted.
         #expect(embedding.changes.filter(\.losesValues).map(\.text) == [])
         #expect(embedding.description.contains("Embedded. 2 objects. To 2 several link: they are copied for each."))
         let keys = try Realm.migrationPlan(for: file.configuration(Second.types))
@@ -313,7 +313,7 @@ struct MigrationCopiesTests {
                 "Primary Key for class 'MDog' has been removed.", "Property 'MPerson.city' has been made optional.",
                 "Property 'MPerson.first' has been added.", "Property 'MPerson.age' has been made required.",
             ]))
-        // No age is nil before this.
+        // Until here no age is nil.
         try {
             let realm = try file.open(Second.types)
             try realm.write { realm.objects(Second.Person.self)[4].age = nil }
@@ -321,7 +321,7 @@ struct MigrationCopiesTests {
         #expect(try back().description.contains("required. 1 objects. Nulls become zero or empty unless"))
     }
 
-    @Test("a plan tells what deleteRealmIfMigrationNeeded would delete, and only where something differs")
+    @Test("A plan lists what deleteRealmIfMigrationNeeded would delete, and only if the schemas differ")
     func deletions() throws {
         let file = try MigrationFile()
         var configuration = file.configuration([Pets.Pet.self], version: 0)

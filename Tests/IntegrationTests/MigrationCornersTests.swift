@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Migrations that nobody plans: names that are taken, keys that were null, owners that are many or none, subsets of the
-// classes, versions of which a seed is older. Nothing may be lost or half done.
+// Migrations in rare situations: names that are taken, keys that were null, several owners or none, subsets of the
+// classes, seeds of older versions. No value may be lost, and no migration may be half done.
 
 import Foundation
 import RealmSwift
@@ -33,7 +33,7 @@ private enum CornersBefore {
     static let types: [ObjectBase.Type] = [Thing.self, Part.self, Aside.self]
 }
 
-/// The key may not be null any more.
+/// The key may no longer be null.
 private enum CornersRequired {
     class Thing: MigrationCase {
         @Persisted(primaryKey: true) var key = ""
@@ -85,7 +85,7 @@ private enum CornersEmbedded {
     static let types: [ObjectBase.Type] = [Thing.self, Part.self]
 }
 
-@Suite("migrations: what nobody plans")
+@Suite("Migrations: rare situations")
 struct MigrationCornersTests {
     let folder = TestFolder()
 
@@ -108,7 +108,7 @@ struct MigrationCornersTests {
         expectIntegrity(of: folder.file())
     }
 
-    @Test("a null key becomes the default, and is refused where that is there already", arguments: [false, true])
+    @Test("A null key becomes the default, and is refused if another object has that key", arguments: [false, true])
     func nullKeys(isTaken: Bool) throws {
         try make { realm in
             realm.create(CornersBefore.Thing.self, value: ["number": 1, "numbers": [nil, 0, 5]] as [String: Any?])
@@ -135,7 +135,7 @@ struct MigrationCornersTests {
         expectIntegrity(of: folder.file())
     }
 
-    @Test("another property becomes the key: values that are there twice refuse it, the block may mend them")
+    @Test("Duplicate values of a new primary key are refused unless the block changes them")
     func anotherKey() throws {
         try make { realm in
             for (key, number) in [("a", 1), ("b", 1), ("c", 2)] {
@@ -149,7 +149,7 @@ struct MigrationCornersTests {
             configuration(CornersNumbered.types) { migration, _ in
                 migration.enumerateObjects(ofType: "KThing") { _, new in new?["number"] = 7 }
             })
-        // Twice only on the way.
+        // There are duplicates only while the block runs.
         let realm = try Realm(
             configuration: configuration(CornersNumbered.types) { migration, _ in
                 migration.enumerateObjects(ofType: "KThing") { _, new in new?["number"] = 7 }
@@ -165,7 +165,7 @@ struct MigrationCornersTests {
         expectIntegrity(of: folder.file())
     }
 
-    @Test("a property is renamed to one that is there: its values take the others' place")
+    @Test("Renaming a property to an existing one replaces that property's values")
     func takenName() throws {
         try make { realm in
             for i in 0..<3 {
@@ -186,7 +186,7 @@ struct MigrationCornersTests {
         expectIntegrity(of: folder.file())
     }
 
-    @Test("parts that become embedded: twice in a list, with two owners, in each other, with none, in any value")
+    @Test("Parts become embedded, whether they have several owners, one owner, or none")
     func owners() throws {
         try make { realm in
             let inner = realm.create(CornersBefore.Part.self, value: ["name": "inner"])
@@ -211,7 +211,7 @@ struct MigrationCornersTests {
         expectIntegrity(of: folder.file())
     }
 
-    @Test("parts that link to each other in a ring are embedded or refused, not looped over")
+    @Test("Parts that link to each other in a cycle are embedded or refused")
     func ring() throws {
         try make { realm in
             let one = realm.create(CornersBefore.Part.self, value: ["name": "one"])
@@ -229,7 +229,7 @@ struct MigrationCornersTests {
         expectIntegrity(of: folder.file())
     }
 
-    @Test("a subset of the classes is migrated, and the classes left out are as they were")
+    @Test("Migrating a subset of the classes leaves the other classes unchanged")
     func subset() throws {
         try make { realm in
             let thing = realm.create(CornersBefore.Thing.self, value: ["key": "a", "number": 4, "any": 5])
@@ -250,7 +250,7 @@ struct MigrationCornersTests {
             #expect(realm.objects(CornersNumbered.Thing.self).first?.number == 4)
             #expect((realm.dynamicObjects("KAside").first?["thing"] as? DynamicObject)?["number"] as? Int == 4)
         }
-        // The class that was left out has the same version now, and is as it was declared.
+        // The class that was left out has the new version too, and its declaration is unchanged.
         class Aside: MigrationCase {
             @Persisted var value = 0
             @Persisted var thing: CornersNumbered.Thing?
@@ -261,7 +261,7 @@ struct MigrationCornersTests {
         expectIntegrity(of: folder.file())
     }
 
-    @Test("the block deletes while it enumerates, in nested loops, and makes objects again")
+    @Test("The block may delete and create objects in nested enumerations")
     func nestedLoops() throws {
         try make { realm in
             for i in 0..<6 { realm.create(CornersBefore.Thing.self, value: ["key": "\(i)", "number": i]) }
@@ -290,7 +290,7 @@ struct MigrationCornersTests {
         expectIntegrity(of: folder.file())
     }
 
-    @Test("deleteRealmIfMigrationNeeded deletes nothing while the file is open, and everything when it is not")
+    @Test("deleteRealmIfMigrationNeeded deletes a file that is closed, and throws for an open one")
     func deleting() throws {
         try make { realm in realm.create(CornersBefore.Thing.self, value: ["key": "a"]) }
         var configuration = configuration(CornersNumbered.types)
@@ -312,7 +312,7 @@ struct MigrationCornersTests {
         expectIntegrity(of: folder.file())
     }
 
-    @Test("a file of other classes is read only where it fits, and a migrated copy of it does")
+    @Test("A read-only Realm refuses a file with other classes, and opens a migrated copy")
     func readOnly() throws {
         try make { realm in realm.create(CornersBefore.Thing.self, value: ["key": "a", "number": 3]) }
         var reading = configuration(CornersNumbered.types, 0)
@@ -327,7 +327,7 @@ struct MigrationCornersTests {
         #expect(try Data(contentsOf: folder.file()) == before && schemaVersionAtURL(folder.file("copy.realm")) == 3)
     }
 
-    @Test("in memory, an instance that is open on another thread is never migrated under its feet")
+    @Test("An in-memory Realm that is open on another thread is not migrated")
     func memory() throws {
         let identifier = UUID().uuidString
         let old = try Realm(configuration: .init(inMemoryIdentifier: identifier, objectTypes: CornersBefore.types))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which objects a plan says are affected: counted value by value, and what a migration then does to them.
+// The counts of affected objects in a plan, value by value, compared with the result of the migration.
 
 import Foundation
 import RealmSwift
@@ -69,7 +69,7 @@ enum Counted {
             }
             things[1].marks.append(objectsIn: [nil, 4])
             things[2].marks.append(1)
-            // Part 0 has one owner, 1 and 4 have two, 2 only one in a property that goes, 3 none.
+            // Part 0 has one owner, 1 and 4 have two, 2 has one owner in a property that is removed, 3 has none.
             things[0].best = parts[2]
             things[0].parts.append(parts[0])
             things[1].parts.append(parts[1])
@@ -87,7 +87,7 @@ extension Counted.After: UniqueConstraints {
     static var uniqueConstraints: [[String]] { [["street", "number"]] }
 }
 
-/// Links of a chain come to be embedded, each in the one before it.
+/// A chain of classes that become embedded, each in the one before it.
 private enum Chain {
     class Holder: MigrationCase {
         @Persisted var first: First?
@@ -122,8 +122,9 @@ private enum Chain {
         try realm.write {
             let firsts = (0..<3).map { _ in realm.create(First.self) }
             let seconds = (0..<6).map { realm.create(Second.self, value: ["number": $0]) }
-            // Nobody owns two of the first class, which go. Of the second, one of them alone leads to 1, and 1 by two
-            // links to 3; to 2 the other one does, and 0, which stays, and leads by two links to 4. To 5 there is none.
+            // Of the first class, two objects have no owner and are deleted. Of the second class, 1 is linked only
+            // from one of them, and has two links to 3; 2 is linked only from the other one; 0 stays, and has two
+            // links to 4; 5 has no owner.
             realm.create(Holder.self).first = firsts[0]
             firsts[0].next = seconds[0]
             firsts[1].next = seconds[1]
@@ -140,12 +141,12 @@ private enum Chain {
     }
 }
 
-@Suite("migrations: counts of a plan")
+@Suite("Migrations: counts of a plan")
 struct MigrationCountsTests {
     let folder = TestFolder()
 
-    /// It told the number of all objects of the class with each change, and losses where no value was null.
-    @Test("a plan counts the objects that each change affects, and those that lose something")
+    /// Not all objects of the class are affected by each change, and only nulls are losses of a change to required.
+    @Test("A plan counts the objects that each change affects, and those that lose values")
     func counts() throws {
         try Counted.write(folder.file())
         let before = try Data(contentsOf: folder.file())
@@ -172,8 +173,8 @@ struct MigrationCountsTests {
         #expect(try Data(contentsOf: folder.file()) == before)
     }
 
-    /// Only objects to which nothing linked were counted, and two links from an object that goes as copies.
-    @Test("a plan counts what goes because its only owners go, along a chain of classes that come to be embedded")
+    /// Objects whose owners are deleted count as deleted, and links from deleted objects make no copies.
+    @Test("A plan counts deletions along a chain of classes that become embedded")
     func chain() throws {
         try Chain.write(folder.file())
         let configuration = Chain.configuration(folder.file())
@@ -194,7 +195,7 @@ struct MigrationCountsTests {
         expectIntegrity(of: folder.file())
     }
 
-    @Test("a plan names the classes that are in the file and not declared, with their objects, as no change")
+    @Test("A plan lists undeclared classes and their objects, and not as a change")
     func undeclared() throws {
         try Counted.write(folder.file())
         let plan = try Realm.migrationPlan(for: Counted.configuration(folder.file()))
@@ -209,7 +210,7 @@ struct MigrationCountsTests {
         #expect(!deletion.changes.contains { $0.text.contains("equal values") })
     }
 
-    @Test("a plan is refused as the migration is, where objects have duplicate keys")
+    @Test("A plan with duplicate keys is refused, as the migration is")
     func refused() throws {
         try Counted.write(folder.file())
         let plan = try Realm.migrationPlan(for: Counted.configuration(folder.file()))
@@ -222,7 +223,7 @@ struct MigrationCountsTests {
         #expect(try schemaVersionAtURL(folder.file()) == 0)
     }
 
-    @Test("what a plan counts is what the migration does")
+    @Test("The counts of a plan are those of the migration")
     func migrated() throws {
         try Counted.write(folder.file())
         let configuration = Counted.configuration(folder.file()) { migration, _ in
@@ -242,7 +243,7 @@ struct MigrationCountsTests {
             #expect(things.filter("note == ''").count == 2)
             #expect(things.filter("price == 0").count == Counted.count)
             #expect(things.filter("ANY marks == 0").count == 1)
-            // Five were there; two without an owner are gone, two have come to be copied.
+            // Of five parts, two without an owner are deleted, and two are copied.
             #expect(realm.dynamicObjects("CPart").count == 5)
         }
         expectIntegrity(of: folder.file())

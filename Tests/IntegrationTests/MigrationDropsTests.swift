@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes with a migration: columns with values in blocks of their own, objects that only a dropped property owned,
-// classes that others linked to. The file stays whole, and what is still declared stays.
+// Deletions in a migration: columns with values in separate blocks, objects that only a dropped property owned,
+// classes that others linked to. The file stays valid, and declared data stays.
 
 import Foundation
 import RealmSwift
@@ -58,7 +58,7 @@ private enum DropsAfter {
     }
 }
 
-@Suite("migrations: what goes")
+@Suite("Migrations: deletions")
 struct MigrationDropsTests {
     @Test func `values of dropped properties are freed once, also those of objects that go with their owners`() throws {
         try withFile([DropsBefore.Address.self, DropsBefore.Person.self]) { configuration in

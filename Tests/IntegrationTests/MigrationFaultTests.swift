@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Migrations that are cut short: by calls that fail, by power that goes, by a kill, by a full disk. The file holds
-// afterwards what it held before, or all that the migration was to make of it, and is whole.
+// Migrations that are interrupted by failing calls, power loss, a kill, or a full disk. Afterwards the file has its
+// old contents or all new contents, and is valid.
 
 import Foundation
 import RealmSwift
@@ -16,9 +16,9 @@ import Testing
     import Glibc
 #endif
 
-/// A file of the oldest version on a disk that fails on demand, and its migration to the one with other names.
+/// A file of the oldest version on a disk that fails on demand, and its migration to renamed properties.
 private struct SimulatedMigration {
-    /// Its own: the Realms of a process are found by their paths.
+    /// A new path, because the Realms of a process are found by their paths.
     let path = "/m/\(UUID().uuidString).realm"
     static let count = 300
     private(set) var old: [UInt8]
@@ -65,7 +65,7 @@ private struct SimulatedMigration {
         _ = try Realm(configuration: configuration(files, Renamed.types, 1))
     }
 
-    /// True for the old content, false for the new one; anything else is recorded.
+    /// True for the old contents, false for the new; anything else is recorded as an issue.
     func isOld(_ files: SimulatedFileSystem, _ note: String) throws -> Bool {
         let database = try Database.openAsOtherProcess(path: path, fileSystem: files)
         let report = IntegrityCheck.run(database)
@@ -86,10 +86,10 @@ private struct SimulatedMigration {
     }
 }
 
-@Suite("migrations: cut short")
+@Suite("Migrations: interruptions")
 struct MigrationFaultTests {
     @Test(
-        "whatever call fails, the file is the old one, or the new one where opening did not throw",
+        "After any failing call the file is the old one, or the new one if opening did not throw",
         arguments: [SystemError.Kind.io, .noSpace], [false, true])
     func failingCalls(_ kind: SystemError.Kind, _ isPersistent: Bool) throws {
         let migration = try SimulatedMigration()
@@ -108,7 +108,7 @@ struct MigrationFaultTests {
             }
             files.failure = nil
             if hasThrown {
-                // A slot that could not be cleared again counts only where everything of it arrived.
+                // A slot that could not be cleared again is valid only if all of its commit was written.
                 let isOld = try migration.isOld(files, "call \(call)")
                 #expect(isOld || isPersistent, "call \(call)")
             } else {
@@ -120,14 +120,14 @@ struct MigrationFaultTests {
         #expect(failed > 5)
     }
 
-    @Test("a disk that is full when the file is to grow leaves it bit for bit")
+    @Test("A full disk leaves the file unchanged bit for bit")
     func fullDisk() throws {
         let migration = try SimulatedMigration()
         let files = migration.files()
         files.failure = SimulatedFailure(call: 0, kind: .noSpace, isPersistent: true, operation: "allocate")
         var configuration = migration.configuration(files, Renamed.types, 1)
         configuration.migrationBlock = { migration, _ in
-            // More than the old file has room for.
+            // More than the free space in the old file.
             for i in 0..<100 {
                 migration.create("MPerson", value: ["given": String(repeating: "\(i % 10)", count: 9000)])
             }
@@ -140,7 +140,7 @@ struct MigrationFaultTests {
         #expect(try migration.isOld(files, "full"))
     }
 
-    @Test("power that goes at any call leaves the old file or the new one", arguments: LossModel.allCases)
+    @Test("A power loss at any call leaves the old file or the new one", arguments: LossModel.allCases)
     func crashes(_ model: LossModel) throws {
         let migration = try SimulatedMigration()
         let clean = migration.files()
@@ -165,8 +165,8 @@ struct MigrationFaultTests {
     }
 }
 
-/// Migrations in processes of their own.
-@Suite("migrations: processes")
+/// Migrations in separate processes.
+@Suite("Migrations: processes")
 struct MigrationProcessTests {
     static func configuration(
         _ path: String, progress: (@Sendable (MigrationProgress) -> Void)? = nil,
@@ -185,7 +185,7 @@ struct MigrationProcessTests {
         return configuration
     }
 
-    /// Opens the file, of whichever version it is, and looks at all of it.
+    /// Opens the file at its current version and reads all of it.
     private func expectWhole(_ file: MigrationFile, count: Int) throws {
         expectIntegrity(of: file.url)
         if try schemaVersionAtURL(file.url) == 0 {
@@ -198,7 +198,7 @@ struct MigrationProcessTests {
         }
     }
 
-    @Test("a process killed in the middle of its block leaves the file bit for bit")
+    @Test("A process that is killed in its migration block leaves the file unchanged bit for bit")
     func killedInBlock() async throws {
         let file = try MigrationFile(people: 600)
         let before = try file.bytes
@@ -217,7 +217,7 @@ struct MigrationProcessTests {
     }
 
     @Test(
-        "a process killed at any moment of its commit leaves the old file or the new one",
+        "A process that is killed at any moment of its commit leaves the old file or the new one",
         arguments: [0, 100, 300, 1000, 3000] as [UInt32])
     func killedInCommit(_ microseconds: UInt32) async throws {
         let file = try MigrationFile(people: 2000)
@@ -241,7 +241,7 @@ struct MigrationProcessTests {
         try expectWhole(file, count: 2000)
     }
 
-    @Test("a file that may not grow any more is left as it was, and opening throws")
+    @Test("If the file cannot grow, opening throws and the file is unchanged")
     func sizeLimit() async throws {
         let file = try MigrationFile(people: 3000)
         let before = try file.bytes
@@ -250,7 +250,7 @@ struct MigrationProcessTests {
             signal(SIGXFSZ, SIG_IGN)
             var limit = rlimit(rlim_cur: rlim_t(size), rlim_max: rlim_t(size))
             guard setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 else { exit(2) }
-            // The block makes more than there is room for.
+            // The block creates more than there is space for.
             let configuration = Realm.Configuration(
                 fileURL: URL(fileURLWithPath: path), schemaVersion: 1,
                 migrationBlock: { migration, _ in
@@ -271,7 +271,7 @@ struct MigrationProcessTests {
         try expectWhole(file, count: 3000)
     }
 
-    @Test("processes that open at once migrate once")
+    @Test("Processes that open a file at the same time migrate it once")
     func atOnce() async throws {
         let file = try MigrationFile(people: 400)
         let path = file.url.path
@@ -281,7 +281,7 @@ struct MigrationProcessTests {
                 let child = SeveralProcessesTests.fork()
                 if child == 0 {
                     let configuration = MigrationProcessTests.configuration(path, progress: nil) {
-                        // One byte for each run of the block, by whichever process.
+                        // One byte for each run of the block, in any process.
                         let file = open(path + ".runs", O_WRONLY | O_CREAT | O_APPEND, 0o644)
                         write(file, "x", 1)
                         close(file)

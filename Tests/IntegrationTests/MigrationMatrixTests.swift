@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Six versions of one growing model: files of each, brought to the newest directly and through every version between,
-// hold the same in the end.
+// Six versions of a growing model. Files of each version, migrated directly or through every version in between, have
+// the same contents in the end.
 
 import Foundation
 import RealmSwift
 import RegnumTestKit
 import Testing
 
-/// What a note was in the versions 0 to 5 of the schema; from version 4 on it is a page.
+/// The class of a note in the versions 0 to 5 of the schema; from version 4 on its name is Page.
 private enum Notes {
     class V0: MigrationCase {
         @Persisted var title = ""
@@ -63,7 +63,7 @@ private enum Notes {
             objectTypes: types[version])
     }
 
-    /// What the program of version `target` does with older files.
+    /// The migration block of the program of version `target`.
     static func migrate(_ migration: Migration, from old: Int, to target: Int) {
         func comes(_ version: Int) -> Bool { old < version && version <= target }
         if comes(4) { migration.renameClass(from: "XNote", to: "XPage") }
@@ -93,7 +93,7 @@ private enum Notes {
 
     static let count = 1100
 
-    /// A file as the program of `version` would have made it.
+    /// Writes a file as the program of `version` would.
     static func write(_ url: URL, _ version: Int) throws {
         let realm = try Realm(configuration: configuration(url, version))
         let name = version >= 4 ? "XPage" : "XNote"
@@ -116,7 +116,7 @@ private enum Notes {
     }
 }
 
-@Suite("migrations: from each version to the newest")
+@Suite("Migrations: from each version to the newest")
 struct MigrationMatrixTests {
     let folder = TestFolder()
 
@@ -134,7 +134,7 @@ struct MigrationMatrixTests {
         #expect(Set(realm.schema.objectSchema.map(\.className)) == ["XPage", "XTag"])
     }
 
-    @Test("directly", arguments: 0...5)
+    @Test("A file of each version is migrated directly to the newest version", arguments: 0...5)
     func direct(_ from: Int) throws {
         try Notes.write(folder.file(), from)
         try expectNewest(from)
@@ -142,7 +142,7 @@ struct MigrationMatrixTests {
         expectIntegrity(of: folder.file())
     }
 
-    @Test("one version at a time", arguments: 0...5)
+    @Test("A file of each version is migrated one version at a time", arguments: 0...5)
     func stepwise(_ from: Int) throws {
         try Notes.write(folder.file(), from)
         for version in from...Notes.newest {

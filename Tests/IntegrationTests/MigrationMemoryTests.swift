@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory a migration takes: counted by what its write holds, so that it does not matter what runs beside it.
+// The memory use of a migration, measured by what its write transaction holds, so that other work at the same time
+// does not matter.
 
 import Foundation
 import RealmSwift
@@ -21,7 +22,7 @@ private enum Many {
     }
 }
 
-@Suite("migrations: memory")
+@Suite("Migrations: memory")
 struct MigrationMemoryTests {
     let folder = TestFolder()
 
@@ -31,7 +32,8 @@ struct MigrationMemoryTests {
         try realm.write { for i in 0..<count { realm.create(Many.Before.self, value: ["number": i]) } }
     }
 
-    /// Bytes that the write of a migration holds at most while it computes a text of so many bytes for each object.
+    /// The maximum of bytes that the write transaction of a migration holds while it computes a text of the given
+    /// length for each object.
     private func mostBytes(_ count: Int, textByteCount: Int, key: Data? = nil) throws -> Int {
         let url = folder.file("\(count).realm")
         try write(url, count, key: key)
@@ -62,20 +64,20 @@ struct MigrationMemoryTests {
         return most
     }
 
-    @Test("what a migration holds in memory does not grow with the table")
+    @Test("The memory of a migration does not grow with the table")
     func bounded() throws {
-        // With limits some hundred times smaller than the usual ones.
+        // With limits that are several hundred times smaller than the usual ones.
         let bound = 3 << 20
         for count in [5000, 20_000] {
             let most = try mostBytes(count, textByteCount: 400)
             #expect(most > 0 && most < bound, "\(most) bytes for \(count) objects")
         }
-        #expect(20_000 * 400 > 2 * bound, "else nothing would be shown")
+        #expect(20_000 * 400 > 2 * bound, "the texts must be larger than the bound")
     }
 
     #if Encryption
-        /// Nothing of it is written ahead: `Regnum.docc/Migrations.md` says why, and how much it is.
-        @Test("what a migration of an encrypted file holds in memory is at most 115 bytes an object with a text of 20")
+        /// An encrypted file does not spill pages: `Regnum.docc/Migrations.md` states the reason and the amount.
+        @Test("Migrating an encrypted file uses at most 115 bytes for each object with a text of 20 bytes")
         func encrypted() throws {
             let key = Data(repeating: 5, count: 64)
             for count in [5000, 20_000] {

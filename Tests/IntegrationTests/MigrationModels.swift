@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classes as they were in several versions of a program, for the tests of migrations. All versions of a class have
-// one name in the file; `objectTypes` says which is meant.
+// Classes of several versions of a program, for the tests of migrations. All versions of a class have the same name
+// in the file; `objectTypes` selects the version.
 
 import Foundation
 import RealmSwift
 import RegnumTestKit
 import Testing
 
-/// Not in the default schema: many of these share a name.
+/// Not in the default schema, because several of these classes share a name.
 class MigrationCase: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
@@ -35,7 +35,7 @@ enum Oldest {
     static let types: [ObjectBase.Type] = [Person.self, Dog.self]
 }
 
-/// Names are joined, ages may be unknown, dogs have keys.
+/// Names are joined, ages are optional, dogs have keys.
 enum Second {
     class Person: MigrationCase {
         @Persisted var fullName = ""
@@ -76,7 +76,7 @@ enum Renamed {
     static let types: [ObjectBase.Type] = [Person.self, Dog.self]
 }
 
-/// Dogs are embedded in their people.
+/// Dogs are embedded in people.
 enum Embedding2 {
     class Person: MigrationCase {
         @Persisted var first = ""
@@ -95,7 +95,7 @@ enum Embedding2 {
     static let types: [ObjectBase.Type] = [Person.self, Dog.self]
 }
 
-/// Dogs became pets.
+/// Dogs are renamed to pets.
 enum Pets {
     class Person: MigrationCase {
         @Persisted var first = ""
@@ -115,7 +115,7 @@ enum Pets {
     static let types: [ObjectBase.Type] = [Person.self, Pet.self]
 }
 
-/// Counts from any thread.
+/// Counts on any thread.
 final class Counter: Sendable {
     private let lock = NSLock()
     nonisolated(unsafe) private var count = 0  // unsafe: guarded by the lock
@@ -161,7 +161,7 @@ struct MigrationFile {
 
     var bytes: Data { get throws { try Data(contentsOf: url) } }
 
-    /// Opening fails with these words, and the file is what it was, bit for bit.
+    /// Expects that opening fails with this message, and that the file is unchanged bit for bit.
     func refuses(
         _ words: String, _ types: [ObjectBase.Type], version: UInt64 = 1,
         sourceLocation: SourceLocation = #_sourceLocation, _ block: MigrationBlock? = nil

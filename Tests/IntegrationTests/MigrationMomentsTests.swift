@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Migrations that are called off a moment too late, programs of two versions at one file, and how often a long
-// migration tells how far it is.
+// Migrations that are cancelled too late, programs of two versions that use the same file, and the number of progress
+// reports of a long migration.
 
 import Foundation
 import RealmSwift
@@ -11,14 +11,14 @@ import Testing
 
 @testable import Regnum
 
-/// Collects from any thread.
+/// Collects numbers on any thread.
 private final class Told: Sendable {
     private let all = Mutex<[Int]>([])
     func add(_ completed: Int) { all.withLock { $0.append(completed) } }
     var list: [Int] { all.withLock { $0 } }
 }
 
-/// Notes what is told, and calls the migration off where that is wanted. Any thread.
+/// Logs progress, and cancels the migration if requested. Any thread.
 private final class CallOff: Sendable {
     private let state = Mutex<(control: MigrationControl?, told: [MigrationProgress])>((nil, []))
 
@@ -35,7 +35,7 @@ private final class CallOff: Sendable {
     }
 }
 
-/// Clerks have two desks each, then one.
+/// Clerks have two desks each, and then one.
 private enum Desks {
     class Desk: MigrationPart {
         @Persisted var label = ""
@@ -52,7 +52,7 @@ private enum Desks {
     }
 }
 
-/// The files of the system, where another file comes to be at a path as soon as what is there is opened.
+/// The system's file system, except that another file replaces the one at a path as soon as that is opened.
 private final class ReplacingFiles: FileSystem {
     private let base = PosixFileSystem.shared
     private let path: String
@@ -64,7 +64,7 @@ private final class ReplacingFiles: FileSystem {
     }
 
     var isShared: Bool { base.isShared }
-    /// True where the other file is there.
+    /// True after the replacement.
     var hasReplaced: Bool { replacement.withLock { $0 == nil } }
 
     func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File {
@@ -89,7 +89,7 @@ private final class ReplacingFiles: FileSystem {
     func fillRandom(_ buffer: UnsafeMutableRawBufferPointer) { base.fillRandom(buffer) }
 }
 
-@Suite("migrations: moments")
+@Suite("Migrations: cancellation and progress")
 struct MigrationMomentsTests {
     private func configuration(_ file: MigrationFile) -> Realm.Configuration {
         file.configuration(Renamed.types) { migration, _ in
@@ -97,9 +97,9 @@ struct MigrationMomentsTests {
         }
     }
 
-    /// A commit that has begun goes to its end: who is told that his opening was called off relies on the file being
-    /// what it was.
-    @Test("cancelling a migration that commits has no effect: the file is migrated, and the Realm opens")
+    /// A commit that has begun is completed, because a caller whose opening was cancelled relies on the unchanged
+    /// file.
+    @Test("Cancelling a migration that is being committed has no effect")
     func lateCancel() async throws {
         let file = try MigrationFile(people: 100)
         let configuration = configuration(file)
@@ -122,7 +122,7 @@ struct MigrationMomentsTests {
         expectIntegrity(of: file.url)
     }
 
-    @Test("an opening with a callback that commits is not called off any more")
+    @Test("asyncOpen cannot be cancelled while its migration is being committed")
     func lateCallback() async throws {
         let file = try MigrationFile()
         let (results, ended) = AsyncStream.makeStream(of: String.self)
@@ -143,9 +143,8 @@ struct MigrationMomentsTests {
         #expect(try schemaVersionAtURL(file.url) == 1)
     }
 
-    /// Nobody asked before an index over a large table was filled, or what a property leaves was freed: who called an
-    /// opening off waited for that.
-    @Test("a migration is called off while whole tables are gone through", arguments: [false, true])
+    /// Building an index over a large table, and freeing the values of a property, must check for cancellation.
+    @Test("A migration can be cancelled while it builds or frees whole tables", arguments: [false, true])
     func calledOffBuilding(_ isBehindBlock: Bool) throws {
         let file = try MigrationFile(people: 2500)
         let before = try file.bytes
@@ -159,7 +158,7 @@ struct MigrationMomentsTests {
         configuration.extras.control = control
         #expect(throws: CancellationError.self) { try Realm(configuration: configuration) }
         let last = try #require(callOff.list.last)
-        #expect(last.phase == .building && last.className == "MPerson", "nothing is told behind it: \(last)")
+        #expect(last.phase == .building && last.className == "MPerson", "no progress may be reported after it: \(last)")
         #expect(last.completed == 0 && last.total == 2500)
         #expect(try file.bytes == before)
         #expect(try schemaVersionAtURL(file.url) == 0)
@@ -169,10 +168,10 @@ struct MigrationMomentsTests {
         expectIntegrity(of: file.url)
     }
 
-    /// Dogs come to be embedded; or people lose nulls and properties, and dogs get keys. A block cannot be stopped:
-    /// what it makes behind the moment is lost with the rest.
+    /// Dogs become embedded; or people lose nulls and properties, and dogs get keys. A block cannot be stopped: its
+    /// changes after the cancellation are discarded with the rest.
     @Test(
-        "a migration is called off at every third moment of its work on whole tables, and the file is as it was",
+        "Cancelling a migration at every third progress report leaves the file unchanged",
         arguments: [true, false])
     func calledOffAnywhere(_ embeds: Bool) throws {
         let types = embeds ? Embedding2.types : Second.types
@@ -213,8 +212,8 @@ struct MigrationMomentsTests {
         expectIntegrity(of: file.url)
     }
 
-    /// It was asked while their links were collected, and no more while they were deleted, which takes longest.
-    @Test("a migration is called off, and tells how far it is, while what a dropped property owned is deleted")
+    /// Deleting the objects takes longer than collecting their links, and must check for cancellation too.
+    @Test("A migration reports progress and can be cancelled while it deletes owned objects")
     func calledOffDropping() throws {
         let folder = TestFolder()
         let url = folder.file()
@@ -257,7 +256,7 @@ struct MigrationMomentsTests {
         expectIntegrity(of: url)
     }
 
-    @Test("what goes through a table tells at most 101 times how far it is, and anew for the next one")
+    @Test("Work on a table reports progress at most 101 times, for each table")
     func buildingReports() {
         let told = Told()
         let watch = BuildingWatch(MigrationControl { progress in told.add(progress.completed) })
@@ -271,7 +270,7 @@ struct MigrationMomentsTests {
         #expect(told.list.count == 202 && told.list.last == 1_000_000)
     }
 
-    @Test("a migration that is called off first does not commit, one that commits first is not called off")
+    @Test("A cancelled migration does not commit, and one that commits cannot be cancelled")
     func control() {
         let cancelled = MigrationControl()
         #expect(cancelled.cancel() && cancelled.cancel() && cancelled.isCancelled)
@@ -281,9 +280,9 @@ struct MigrationMomentsTests {
         #expect(!committing.cancel() && !committing.isCancelled)
     }
 
-    /// The older program finds nothing to migrate: but the file is of the version of the backup still, which is all
-    /// there is to go back to once the newer one commits.
-    @Test("a program of the version before leaves the backup of a migration that runs alone")
+    /// The older program has nothing to migrate, but the file still has the version of the backup. The backup is the
+    /// only way back after the newer program has committed.
+    @Test("A program of the old version keeps the backup of a migration that is running")
     func backupInUse() async throws {
         let file = try MigrationFile(people: 30)
         var backedUp = configuration(file)
@@ -315,8 +314,8 @@ struct MigrationMomentsTests {
         #expect(try schemaVersionAtURL(file.url) == 1)
     }
 
-    /// Held up between its look at the version and the removal, the program removed what it had not looked at.
-    @Test("a backup that takes the place of an old one while that is looked at stays")
+    /// The program must not remove a backup that has replaced the one whose version it has read.
+    @Test("A new backup that replaces an old one during the check of its version stays")
     func replacedBackup() throws {
         let file = try MigrationFile(people: 30)
         var backedUp = configuration(file)
@@ -327,7 +326,7 @@ struct MigrationMomentsTests {
         }
         try open(backedUp)
         let backup = try #require(Realm.migrationBackup(for: backedUp)).path
-        // What a program of the next version has of the file, and puts in the place of the backup.
+        // The file that a program of the next version would put in the place of the backup.
         let next = file.url.path + ".next"
         try FileManager.default.copyItem(atPath: file.url.path, toPath: next)
         let files = ReplacingFiles(at: backup, by: next)
@@ -339,7 +338,7 @@ struct MigrationMomentsTests {
         #expect(try schemaVersionAtURL(URL(fileURLWithPath: backup)) == 1)
     }
 
-    @Test("an enumeration tells at most 101 times how far it is", arguments: [0, 1, 99, 100, 101, 150, 1_000_000])
+    @Test("An enumeration reports progress at most 101 times", arguments: [0, 1, 99, 100, 101, 150, 1_000_000])
     func reports(_ total: Int) {
         let told = Told()
         let control = MigrationControl { progress in told.add(progress.completed) }
@@ -353,7 +352,7 @@ struct MigrationMomentsTests {
         if total >= 100 { #expect(reports.count >= 50) }
     }
 
-    @Test("an enumeration is called off within 4,096 objects, however many there are")
+    @Test("An enumeration stops within 4,096 objects of its cancellation")
     func calledOff() {
         let control = MigrationControl()
         var watch = EnumerationWatch(control, "MPerson", total: 10_000_000)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// When migrations run and when not: versions, failures, several that open at once, memory, seeds, deletions.
+// When migrations run: versions, failures, concurrent openings, in-memory Realms, seeds, deletions.
 
 import Foundation
 import RealmSwift
 import RegnumTestKit
 import Testing
 
-@Suite("migrations: opening")
+@Suite("Migrations: opening")
 struct MigrationOpeningTests {
-    @Test("the block runs once, and only for a file of an older version")
+    @Test("The block runs once, and only for a file of an older version")
     func once() throws {
         let folder = TestFolder()
         let calls = Counter()
@@ -32,7 +32,7 @@ struct MigrationOpeningTests {
             error?.localizedDescription.hasPrefix("Provided schema version 3 is less than last set version 5.") == true)
     }
 
-    @Test("threads that open at once migrate once")
+    @Test("Threads that open a file at the same time migrate it once")
     func threads() throws {
         let file = try MigrationFile(people: 50)
         let calls = Counter()
@@ -54,7 +54,7 @@ struct MigrationOpeningTests {
         #expect(calls.value == 1)
     }
 
-    @Test("a block that gives up leaves the file as it was, and opening throws its error")
+    @Test("A block that aborts leaves the file unchanged, and opening throws its error")
     func abort() throws {
         struct Stop: Error {}
         let file = try MigrationFile(people: 2000)
@@ -72,7 +72,7 @@ struct MigrationOpeningTests {
         expectIntegrity(of: file.url)
     }
 
-    @Test("a process that dies in the block leaves the file as it was")
+    @Test("A process that dies in its block leaves the file unchanged")
     func crash() async throws {
         let file = try MigrationFile(people: 100)
         let before = try file.bytes
@@ -91,7 +91,7 @@ struct MigrationOpeningTests {
         expectIntegrity(of: file.url)
     }
 
-    @Test("indexes come and go without a new version")
+    @Test("Indexes are added and removed without a new schema version")
     func indexes() throws {
         class Indexed: MigrationCase {
             @Persisted(indexed: true) var first = ""
@@ -117,7 +117,7 @@ struct MigrationOpeningTests {
         expectIntegrity(of: file.url)
     }
 
-    @Test("a file that differs is deleted where the configuration says so, and not at other openings")
+    @Test("deleteRealmIfMigrationNeeded deletes a file only if its schema or version differs")
     func deleteIfNeeded() throws {
         let file = try MigrationFile()
         func open(_ types: [ObjectBase.Type], _ version: UInt64) throws -> Realm {
@@ -139,7 +139,7 @@ struct MigrationOpeningTests {
         expectIntegrity(of: file.url)
     }
 
-    @Test("the seed is copied where there is no file, and migrated like it")
+    @Test("The seed is copied if there is no file, and the copy is migrated")
     func seed() throws {
         let seed = try MigrationFile()
         let folder = TestFolder()
@@ -161,7 +161,7 @@ struct MigrationOpeningTests {
         #expect(error?.code == .fileNotFound)
     }
 
-    @Test("a Realm in memory is migrated where its data is alive, and refused where an instance is")
+    @Test("An in-memory Realm is migrated while only frozen objects keep its data, and is refused while one is open")
     func memory() throws {
         let calls = Counter()
         let name = UUID().uuidString
@@ -196,7 +196,7 @@ struct MigrationOpeningTests {
         #expect(calls.value == 1)
     }
 
-    @Test("old objects have the names of columns, new ones those of properties")
+    @Test("Old objects have column names, new objects property names")
     func columnNames() throws {
         class Mapped: MigrationCase {
             @Persisted var given = ""
@@ -216,7 +216,7 @@ struct MigrationOpeningTests {
         expectIntegrity(of: file.url)
     }
 
-    @Test("a file is asked for its version without being opened to write")
+    @Test("Reading a file's schema version does not open the file for writing")
     func version() throws {
         let file = try MigrationFile()
         #expect(try schemaVersionAtURL(file.url) == 0)
@@ -224,7 +224,7 @@ struct MigrationOpeningTests {
         #expect(try schemaVersionAtURL(file.url) == 9)
         let open = try file.open(Renamed.types, version: 9)
         #expect(try withExtendedLifetime(open) { try schemaVersionAtURL(file.url) } == 9)
-        // As RealmSwift has it: a file that is not there has no version yet.
+        // As in RealmSwift, a missing file has no version yet.
         let error = #expect(throws: Realm.Error.self) { try schemaVersionAtURL(file.folder.file("no.realm")) }
         #expect(error?.code == .invalidDatabase && error?.reason == .missingFile)
         #expect(error?.localizedDescription.contains("no.realm' has not been initialized.") == true)
@@ -234,7 +234,7 @@ struct MigrationOpeningTests {
         #expect(other?.code == .fileNotFound)
     }
 
-    @Test("what a migration gave out is of no use after its block")
+    @Test("The objects of a migration are invalid after its block")
     func afterwards() throws {
         let file = try MigrationFile()
         nonisolated(unsafe) var kept: (Migration, MigrationObject?, MigrationObject?)?

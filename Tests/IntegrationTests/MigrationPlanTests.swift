@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Migrations asked for before they are shipped: plans, rehearsals, steps, and the text of a schema.
+// Checking migrations before they are shipped: plans, rehearsals, steps, and the text of a schema.
 
 import Foundation
 import RealmSwift
 import RegnumTestKit
 import Testing
 
-@Suite("migrations: plans")
+@Suite("Migrations: plans")
 struct MigrationPlanTests {
-    @Test("a plan tells what would change and what would be lost, and writes nothing")
+    @Test("A plan lists changes and losses, and writes nothing")
     func plan() throws {
         let file = try MigrationFile()
         let before = try file.bytes
@@ -36,9 +36,8 @@ struct MigrationPlanTests {
         #expect(try file.bytes == before)
     }
 
-    // It promised to migrate a file that a read-only configuration may not write to, and took differences for obstacles
-    // that do not matter to who reads.
-    @Test("a plan for a read-only configuration refuses what opening it refuses, and nothing else")
+    // A read-only configuration cannot migrate, and some differences do not matter for reading.
+    @Test("A plan for a read-only configuration is refused exactly if opening is refused")
     func readOnlyPlan() throws {
         let file = try MigrationFile()
         func plan(_ types: [ObjectBase.Type], version: UInt64 = 0) throws -> MigrationPlan {
@@ -58,12 +57,12 @@ struct MigrationPlanTests {
         let renamed = try plan(Renamed.types)
         #expect(renamed.isRefused && renamed.changes.map(\.text) == ["Property 'MPerson.last' has been made optional."])
         #expect(try plan(Second.types).isRefused)
-        // A class that the file does not have has no objects there.
+        // A class that is missing in the file has no objects there.
         let pets = try plan([Pets.Pet.self])
         #expect(!pets.isRefused && pets.changes.isEmpty)
     }
 
-    @Test("a rehearsal migrates a copy and leaves the file alone")
+    @Test("A rehearsal migrates a copy and leaves the file unchanged")
     func rehearse() throws {
         let file = try MigrationFile(people: 1500)
         let before = try file.bytes
@@ -82,7 +81,7 @@ struct MigrationPlanTests {
         #expect(!file.folder.names.contains { $0.contains("rehearsal") }, "\(file.folder.names)")
     }
 
-    @Test("a file runs the steps that it has not run yet", arguments: 0...4)
+    @Test("Only the steps after the file's version run", arguments: 0...4)
     func steps(_ from: UInt64) throws {
         let file = try MigrationFile()
         if from > 0 { _ = try file.open(Oldest.types, version: from) }
@@ -101,7 +100,7 @@ struct MigrationPlanTests {
         #expect(realm.objects(Oldest.Person.self)[1].age == 1 + Int(expected.reduce(0, +)) * 100)
     }
 
-    @Test("steps that do not ascend are refused at once")
+    @Test("Steps in a wrong order are refused immediately")
     func order() throws {
         let words = catchMisuse {
             _ = MigrationStep.block([MigrationStep(to: 3) { _ in }, MigrationStep(to: 3) { _ in }])
@@ -109,7 +108,7 @@ struct MigrationPlanTests {
         #expect(words?.contains("must ascend") == true)
     }
 
-    @Test("a gap between two steps is refused at once, also where they have no schemas of their own")
+    @Test("A gap between two steps is refused immediately, also without schemas")
     func gap() throws {
         let words = catchMisuse {
             _ = MigrationStep.block([MigrationStep(from: 0, to: 1) { _ in }, MigrationStep(from: 2, to: 3) { _ in }])
@@ -123,8 +122,8 @@ struct MigrationPlanTests {
         #expect(none?.contains("leads to a higher version: from 3 to 3 is none.") == true)
     }
 
-    /// A forgotten last step was not met: files got the new version without it.
-    @Test("a gap before the first step, and one behind the last, are refused before any step runs")
+    /// A missing last step must not let files get the new version without it.
+    @Test("A gap before the first step or after the last is refused before any step runs")
     func ends() throws {
         func step(from start: UInt64? = nil, to version: UInt64) -> MigrationStep {
             MigrationStep(from: start, to: version) { _ in Issue.record("no step runs") }
@@ -139,14 +138,14 @@ struct MigrationPlanTests {
         let short = MigrationStep.block([step(to: 1), step(to: 2)])
         let words = "leads to version 2, and `schemaVersion` is 3. Add a step to version 3"
         try file.refuses(words, Oldest.types, version: 3, short)
-        // A file that has run all steps is not let past the missing one either.
+        // A file that has run all steps must not skip the missing one either.
         _ = try file.open(Oldest.types, version: 2)
         let error = #expect(throws: Realm.Error.self) { try file.open(Oldest.types, version: 3, short) }
         #expect(error?.localizedDescription.contains(words) == true)
         #expect(try schemaVersionAtURL(file.url) == 2)
     }
 
-    @Test("steps with starts of their own are safe to skip versions", arguments: 1...3)
+    @Test("Steps with a start version run only from that version", arguments: 1...3)
     func starts(_ from: UInt64) throws {
         let file = try MigrationFile()
         _ = try file.open(Oldest.types, version: from)
@@ -160,7 +159,7 @@ struct MigrationPlanTests {
         #expect(try schemaVersionAtURL(file.url) == 4)
     }
 
-    @Test("the text of a schema is the same in whatever order it is declared")
+    @Test("The text of a schema does not depend on the order of declarations")
     func golden() throws {
         let realm = try Realm(
             configuration: .init(inMemoryIdentifier: UUID().uuidString, objectTypes: Second.types))

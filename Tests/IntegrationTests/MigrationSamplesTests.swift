@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files as apps of six schema versions have written them (Scripts/migration-samples), brought to the newest version:
-// directly and through every version between, by a block and by steps. The pattern is that of "Testing Realm
+// Files that apps of six schema versions have written (Scripts/migration-samples), migrated to the newest version:
+// directly and through every version in between, by a block and by steps. The structure follows "Testing Realm
 // Migrations": a configurator, `copy`, `migrateRealm`.
 
 import Foundation
@@ -47,7 +47,7 @@ private enum RealmConfigurator {
         if oldSchemaVersion < 5 { migration.migrateToVersion5() }
     }
 
-    /// The same as steps that know what their versions held.
+    /// The same as steps with the schemas of their versions.
     static func makeStepsConfiguration() -> Realm.Configuration {
         var configuration = makeDefaultConfiguration()
         configuration.migrationBlock = MigrationStep.block([
@@ -103,7 +103,7 @@ extension Migration {
     }
 }
 
-/// What the apps of the versions had in their files: texts that never change.
+/// The schemas of the shipped versions' files, which never change.
 private enum Shipped {
     static let texts: [String] = [
         """
@@ -180,7 +180,7 @@ private enum Shipped {
     ]
 }
 
-@Suite("migrations: samples of shipped versions")
+@Suite("Migrations: samples of shipped versions")
 struct MigrationSamplesTests {
     let folder = TestFolder()
 
@@ -234,16 +234,16 @@ struct MigrationSamplesTests {
         #expect(realm.objects(Newest.Vehicle.self).count == (version >= 1 ? 60 : 0), sourceLocation: sourceLocation)
     }
 
-    @Test("a sample of each version reaches the newest by the block", arguments: 0...5 as ClosedRange<UInt64>)
+    @Test("The block migrates a sample of each version to the newest", arguments: 0...5 as ClosedRange<UInt64>)
     func block(_ version: UInt64) throws {
         let sample = try Self.sample(version)
-        // The sample serves many tests: it is never changed itself.
+        // Many tests use the sample, so it is never changed.
         for _ in 0..<2 {
             try expectNewest(try migrateRealm(fileURL: sample, fromSchemaVersion: version), from: version)
         }
     }
 
-    @Test("a sample of each version reaches the newest by steps", arguments: 0...5 as ClosedRange<UInt64>)
+    @Test("Steps migrate a sample of each version to the newest", arguments: 0...5 as ClosedRange<UInt64>)
     func steps(_ version: UInt64) throws {
         let realm = try migrateRealm(
             fileURL: try Self.sample(version), fromSchemaVersion: version,
@@ -251,14 +251,14 @@ struct MigrationSamplesTests {
         try expectNewest(realm, from: version)
     }
 
-    @Test("what a version has shipped never changes", arguments: 0...5 as ClosedRange<UInt64>)
+    @Test("The schema of a shipped version never changes", arguments: 0...5 as ClosedRange<UInt64>)
     func shipped(_ version: UInt64) throws {
         let copy = try copy(try Self.sample(version))
         let schema = try Realm.fileSchema(for: .init(fileURL: copy, objectTypes: []))
         #expect(schema.goldenText == Shipped.texts[Int(version)])
     }
 
-    @Test("a rehearsal of each sample finds nothing unconverted and changes nothing", arguments: [0, 2, 4] as [UInt64])
+    @Test("A rehearsal of each sample finds no unconverted value and changes nothing", arguments: [0, 2, 4] as [UInt64])
     func rehearsal(_ version: UInt64) throws {
         var configuration = RealmConfigurator.makeDefaultConfiguration()
         let copy = try copy(try Self.sample(version))

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps with an old schema of their own: each goes from what its version held to what the next one held, whatever
-// the classes of today are; and the values that a rehearsal finds unconverted.
+// Steps with an old schema: each migrates the contents of its version to those of the next, independent of the
+// current classes. Also the unconverted values that a rehearsal reports.
 
 import Foundation
 import RealmSwift
 import RegnumTestKit
 import Testing
 
-/// A shop in its versions 0 to 3. Between version 1 and 2 the price changed its type, and in 3 its type and name.
+/// A shop in its versions 0 to 3. The price has another type from version 2 on, and another type and name from 3 on.
 private enum Shop {
     class V0: MigrationCase {
         @Persisted var name = ""
@@ -47,7 +47,7 @@ private enum Shop {
         [V0.self, Part0.self], [V1.self, Part0.self], [V2.self, Part0.self], [V3.self, Piece.self],
     ]
 
-    /// What `goldenText` said when the versions were shipped.
+    /// `goldenText` of the versions when they were shipped.
     static let texts = [
         """
         class SItem
@@ -88,7 +88,7 @@ private enum Shop {
             migration.enumerateObjects(ofType: "SItem") { old, new in
                 next += 1
                 new?["id"] = next
-                // The property of the same name is a number now, and would be another type again in classes of today.
+                // The property of the same name is a number now, and has yet another type in the current classes.
                 new?["price"] = Int(old?["price"] as? String ?? "") ?? 0
             }
         },
@@ -127,11 +127,11 @@ private enum Shop {
     }
 }
 
-@Suite("migrations: steps with schemas of their own")
+@Suite("Migrations: steps with schemas")
 struct MigrationStagesTests {
     let folder = TestFolder()
 
-    @Test("each step goes from its own schema to the next one's, whatever version the file has", arguments: 0...3)
+    @Test("Each step migrates from its schema to the next, for files of every version", arguments: 0...3)
     func stages(_ version: Int) throws {
         try Shop.write(folder.file(), version)
         do {
@@ -153,7 +153,7 @@ struct MigrationStagesTests {
         expectIntegrity(of: folder.file())
     }
 
-    @Test("a step sees what the one before it has left, not what it changes itself")
+    @Test("A step sees the result of the step before it as its old objects, not its own changes")
     func snapshots() throws {
         try Shop.write(folder.file(), 0)
         let steps = [
@@ -186,7 +186,7 @@ struct MigrationStagesTests {
         expectIntegrity(of: folder.file())
     }
 
-    @Test("what fails in any step leaves the file bit for bit", arguments: [0, 1, 2])
+    @Test("A failure in any step leaves the file unchanged bit for bit", arguments: [0, 1, 2])
     func failure(_ place: Int) throws {
         try Shop.write(folder.file(), 0)
         let before = try Data(contentsOf: folder.file())
@@ -205,7 +205,7 @@ struct MigrationStagesTests {
         expectIntegrity(of: folder.file())
     }
 
-    @Test("gaps, orders and schemas that are none are refused when the list is made")
+    @Test("Gaps, a wrong order and invalid schemas are refused when the list of steps is made")
     func order() throws {
         @Sendable func step(_ from: UInt64, _ to: UInt64, _ text: String = Shop.texts[0]) -> MigrationStep {
             MigrationStep(from: from, to: to, oldSchema: text) { _ in }
@@ -223,7 +223,7 @@ struct MigrationStagesTests {
                 "links to 'B', which is not in the text") == true)
     }
 
-    @Test("files that no step begins with, or that are not what a step expects, are refused and left alone")
+    @Test("Files that no step starts from, or that differ from its schema, are refused and unchanged")
     func refusals() throws {
         try Shop.write(folder.file(), 0)
         func refusal(_ steps: [MigrationStep]) throws -> String {
@@ -243,7 +243,7 @@ struct MigrationStagesTests {
         #expect(try refusal([beyond]).contains("leads to version 4, and `schemaVersion` is 3."))
     }
 
-    @Test("a schema's text can be read, and says the same again")
+    @Test("The text of a schema can be parsed, and gives the same text again")
     func texts() throws {
         class Everything: MigrationCase {
             @Persisted(primaryKey: true) var key: ObjectId
@@ -268,7 +268,7 @@ struct MigrationStagesTests {
         #expect(error?.code == .invalidInput)
     }
 
-    @Test("a rehearsal lists the values that were not converted")
+    @Test("A rehearsal lists the values that were not converted")
     func unconverted() throws {
         class Item: MigrationCase {
             @Persisted var title = ""
@@ -297,7 +297,7 @@ struct MigrationStagesTests {
         #expect(try Data(contentsOf: folder.file()) == before)
     }
 
-    @Test("nulls that become values are unconverted too")
+    @Test("Nulls that become defaults are reported as unconverted")
     func nulls() throws {
         let file = try MigrationFile(people: 10)
         let rehearsal = try Realm.rehearseMigration(

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step of a migration means the same with another one behind it as it did when it was the last: it goes by the names
-// of columns, knows no defaults, numbers and types of classes, and follows the rules that files keep.
+// A migration step gives the same result whether it is the last step or another one follows: it uses column names,
+// knows no defaults, generated numbers and Swift types of classes, and follows the rules that the file stores.
 
 import Foundation
 import RealmSwift
 import RegnumTestKit
 import Testing
 
-/// A class whose names in Swift are not those of its columns.
+/// A class whose property names differ from its column names.
 private enum Named {
     class V0: MigrationCase {
         @Persisted var first = ""
@@ -64,7 +64,7 @@ private enum Named {
     }
     static let second = MigrationStep(from: 1, to: 2, oldSchema: texts[1]) { _ in }
 
-    /// Those that lead to the version.
+    /// The steps to this version.
     static func steps(_ newest: UInt64) -> [MigrationStep] { Array([first, second].prefix(Int(newest))) }
 
     static func configuration(_ url: URL, _ newest: UInt64, _ block: @escaping MigrationBlock) -> Realm.Configuration {
@@ -77,7 +77,7 @@ private enum Named {
     }
 }
 
-@Suite("migrations: what steps go by")
+@Suite("Migrations: names and rules in steps")
 struct MigrationStepNamesTests {
     let folder = TestFolder()
 
@@ -87,7 +87,7 @@ struct MigrationStepNamesTests {
         }
     }
 
-    @Test("a step makes the same objects as the last one and with another behind it", arguments: [1, 2] as [UInt64])
+    @Test("A step creates the same objects as the last step and before another one", arguments: [1, 2] as [UInt64])
     func position(_ newest: UInt64) throws {
         try Named.write(folder.file())
         let configuration = Named.configuration(folder.file(), newest, MigrationStep.block(Named.steps(newest)))
@@ -99,7 +99,7 @@ struct MigrationStepNamesTests {
         expectIntegrity(of: folder.file())
     }
 
-    @Test("a step numbers its objects itself, wherever it stands", arguments: [1, 2] as [UInt64])
+    @Test("A step must number the objects that it creates, whether or not it is the last one", arguments: [1, 2] as [UInt64])
     func numbers(_ newest: UInt64) throws {
         try Named.write(folder.file())
         let unnumbered = MigrationStep(from: 0, to: 1, oldSchema: Named.texts[0]) { migration in
@@ -111,7 +111,7 @@ struct MigrationStepNamesTests {
         #expect(words?.contains("Missing value for property 'Rules_Invoice.number'") == true, "\(words ?? "none")")
     }
 
-    @Test("what a block does behind its steps goes by the names of classes, with their defaults")
+    @Test("Code after the steps in a block uses property names and defaults")
     func around() throws {
         try Named.write(folder.file())
         let steps = MigrationStep.block(Named.steps(1))
@@ -129,7 +129,7 @@ struct MigrationStepNamesTests {
         #expect(people(realm) == ["Ann: 13", "Robert: 16", "made: 0", "listed: 5", "last: 7"])
     }
 
-    @Test("delete rules hold in each step", arguments: [1, 2] as [UInt64])
+    @Test("Delete rules apply in each step", arguments: [1, 2] as [UInt64])
     func deleteRules(_ newest: UInt64) throws {
         let url = folder.file()
         let text = try {
@@ -159,7 +159,7 @@ struct MigrationStepNamesTests {
         expectIntegrity(of: url)
     }
 
-    @Test("unique constraints hold at the end of each step", arguments: [1, 2] as [UInt64])
+    @Test("Unique constraints are checked at the end of each step", arguments: [1, 2] as [UInt64])
     func uniques(_ newest: UInt64) throws {
         let url = folder.file()
         let types: [ObjectBase.Type] = [Rules.Member.self, Rules.Place.self]

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Migrations: what becomes of values when classes change, what the block sees, and that a failure changes nothing.
+// Migrations: the conversion of values when classes change, the objects that the block sees, and failures, which
+// change nothing.
 
 import Foundation
 import RealmSwift
 import RegnumTestKit
 import Testing
 
-@Suite("migrations")
+@Suite("Migrations")
 struct MigrationTests {
-    @Test("properties come with the default of their type and go without a trace", arguments: [5, 3000])
+    @Test("Added properties have the default of their type, and removed properties leave no data", arguments: [5, 3000])
     func addAndRemove(_ count: Int) throws {
         let file = try MigrationFile(people: count)
         do {
@@ -43,7 +44,7 @@ struct MigrationTests {
         #expect(try schemaVersionAtURL(file.url) == 1)
     }
 
-    @Test("the block sees each object as it was and as it is to be")
+    @Test("The block gets each object's old and new state")
     func oldAndNew() throws {
         let file = try MigrationFile()
         let realm = try file.open(Second.types) { migration, old in
@@ -68,7 +69,7 @@ struct MigrationTests {
         expectIntegrity(of: file.url)
     }
 
-    @Test("a renamed property keeps its values, indexes, lists and links", arguments: [5, 2500])
+    @Test("A renamed property keeps its values, indexes, lists and links", arguments: [5, 2500])
     func rename(_ count: Int) throws {
         let file = try MigrationFile(people: count)
         do {
@@ -114,7 +115,7 @@ struct MigrationTests {
         ("MPerson", "first", "between", "Property 'MPerson.between' has been removed."),
     ]
 
-    @Test("a rename that cannot be fails the migration and leaves the file", arguments: failures.indices)
+    @Test("An invalid rename fails the migration and leaves the file unchanged", arguments: failures.indices)
     func renameFailures(_ index: Int) throws {
         class Alone: MigrationCase {
             @Persisted var given = ""
@@ -128,7 +129,7 @@ struct MigrationTests {
         }
     }
 
-    @Test("a rename may go through a name of a version between")
+    @Test("A property can be renamed through a name of an intermediate version")
     func renameTwice() throws {
         let realm = try MigrationFile().open([Renamed.Dog.self, Renamed.Person.self], version: 3) { migration, _ in
             migration.renameProperty(onType: "MPerson", from: "first", to: "between")
@@ -137,7 +138,7 @@ struct MigrationTests {
         #expect(realm.objects(Renamed.Person.self)[1].given == "first 1")
     }
 
-    @Test("another type begins anew; the block may convert")
+    @Test("A property with a new type has the default, and the block can convert the old value")
     func types() throws {
         class Typed: MigrationCase {
             @Persisted var age = ""
@@ -157,7 +158,7 @@ struct MigrationTests {
         expectIntegrity(of: file.url)
     }
 
-    @Test("a column added as required and never written keeps its default when it may be null")
+    @Test("Added values that were never written keep the default when the property becomes optional")
     func defaultsStay() throws {
         class One: MigrationCase {
             @Persisted var first = ""
@@ -193,13 +194,13 @@ struct MigrationTests {
 
     // MARK: Keys
 
-    @Test("primary keys that are there twice leave the file as it was")
+    @Test("Duplicate primary keys fail the migration and leave the file unchanged")
     func duplicateKeys() throws {
         try MigrationFile().refuses(
             "Primary key property 'MDog.id' has duplicate values after migration.", Second.types)
     }
 
-    @Test("a renamed primary key stays one")
+    @Test("A renamed primary key is still the primary key")
     func renamedKey() throws {
         class Dog: MigrationCase {
             @Persisted(primaryKey: true) var number = 0
@@ -223,7 +224,7 @@ struct MigrationTests {
 
     // MARK: Objects
 
-    @Test("objects may be deleted and made while they are enumerated")
+    @Test("The block may delete and create objects while it enumerates")
     func deleteAndCreate() throws {
         let file = try MigrationFile(people: 6)
         let realm = try file.open(Renamed.types) { migration, _ in
@@ -248,7 +249,7 @@ struct MigrationTests {
         expectIntegrity(of: file.url)
     }
 
-    @Test("a class that is gone has no new objects, one that is new no old ones")
+    @Test("A removed class has only old objects, and an added class only new ones")
     func oneSided() throws {
         let file = try MigrationFile()
         let realm = try file.open([Pets.Pet.self]) { migration, _ in
@@ -271,7 +272,7 @@ struct MigrationTests {
         #expect(catchMisuse { _ = realm.dynamicObjects("MDog") } != nil, "its table is gone")
     }
 
-    @Test("objects that come to be embedded have one owner each", arguments: [5, 300])
+    @Test("Objects that become embedded have one owner each", arguments: [5, 300])
     func embed(_ count: Int) throws {
         let file = try MigrationFile(people: count)
         try {
@@ -296,7 +297,7 @@ struct MigrationTests {
         expectIntegrity(of: file.url)
     }
 
-    @Test("a renamed class keeps its objects and the links to them", arguments: [5, 2500])
+    @Test("A renamed class keeps its objects and the links to them", arguments: [5, 2500])
     func renameClass(_ count: Int) throws {
         let file = try MigrationFile(people: count)
         do {
@@ -317,7 +318,7 @@ struct MigrationTests {
         expectIntegrity(of: file.url)
     }
 
-    @Test("a class that is still declared, or whose new name is taken, is not renamed")
+    @Test("A class that is still declared, or whose new name is in use, is not renamed")
     func renameClassFailures() throws {
         try MigrationFile().refuses("Cannot rename class 'Nothing' because it does not exist.", Pets.types) {
             migration, _ in
