@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Long migrations: how far they are, how they are called off, where they run, and the backup from before.
+// Long migrations: progress, cancellation, the thread that they run on, and the backup before them.
 
 import Foundation
 import RealmSwift
@@ -7,7 +7,7 @@ import RegnumTestKit
 import Synchronization
 import Testing
 
-/// Collects from any thread.
+/// Collects progress reports on any thread.
 private final class Reports: Sendable {
     private let all = Mutex<[MigrationProgress]>([])
     private let onMain = Mutex(false)
@@ -19,7 +19,7 @@ private final class Reports: Sendable {
     var wasOnMain: Bool { onMain.withLock { $0 } }
 }
 
-@Suite("migrations: watched")
+@Suite("Migrations: progress, cancellation and backups")
 struct MigrationWatchingTests {
     private func configuration(_ file: MigrationFile) -> Realm.Configuration {
         file.configuration(Renamed.types) { migration, _ in
@@ -39,7 +39,7 @@ struct MigrationWatchingTests {
         #expect(objects.last?.fraction == 1)
     }
 
-    @Test("a migration tells how far it is")
+    @Test("A migration reports its progress")
     func progress() throws {
         let file = try MigrationFile(people: 1000)
         let reports = Reports()
@@ -47,10 +47,10 @@ struct MigrationWatchingTests {
         expectOrdered(reports, count: 1000)
         let again = Reports()
         try Realm.performMigration(for: configuration(file)) { again.add($0) }
-        #expect(again.list.isEmpty, "nothing is migrated")
+        #expect(again.list.isEmpty, "no migration, no reports")
     }
 
-    @Test("opening asynchronously migrates off the main thread, and tells how far it is")
+    @Test("Opening asynchronously migrates off the main thread and reports progress")
     @MainActor func asynchronously() async throws {
         let file = try MigrationFile(people: 1000)
         let reports = Reports()
@@ -60,7 +60,7 @@ struct MigrationWatchingTests {
         #expect(realm.objects(Renamed.Person.self).filter("years == 4").count == 1000)
     }
 
-    @Test("cancelling the task calls the migration off, and the file is as it was")
+    @Test("Cancelling the task cancels the migration, and the file is unchanged")
     func cancelled() async throws {
         let file = try MigrationFile(people: 1000)
         let before = try file.bytes
@@ -89,7 +89,7 @@ struct MigrationWatchingTests {
         #expect(try schemaVersionAtURL(file.url) == 1)
     }
 
-    @Test("cancelling an opening with a callback calls its migration off")
+    @Test("Cancelling asyncOpen cancels its migration")
     func cancelledCallback() async throws {
         let file = try MigrationFile(people: 300)
         let before = try file.bytes
@@ -118,7 +118,7 @@ struct MigrationWatchingTests {
             #expect(words == "Operation canceled")
             break
         }
-        // The write of the migration has ended when another one can begin.
+        // Another write can begin only after the write transaction of the migration has ended.
         let realm = try file.open(Oldest.types, version: 0)
         try realm.write { realm.create(Oldest.Dog.self) }
         realm.invalidate()
@@ -128,7 +128,7 @@ struct MigrationWatchingTests {
 
     // MARK: Backups
 
-    @Test("a backup is made before a migration, and goes with the next good opening")
+    @Test("A backup is made before a migration, and is removed by the next successful opening")
     func backup() async throws {
         let file = try MigrationFile(people: 50)
         var configuration = configuration(file)
@@ -149,11 +149,11 @@ struct MigrationWatchingTests {
             let again = try Realm(configuration: configuration)
             #expect(again.objects(Renamed.Person.self).count == 50)
         }()
-        #expect(Realm.migrationBackup(for: configuration) == nil, "opened again, and well")
+        #expect(Realm.migrationBackup(for: configuration) == nil, "a second successful opening must remove the backup")
     }
 
-    /// It stayed for ever where the next release did not ask for backups any more.
-    @Test("a backup goes with the next good opening of a program that makes none")
+    /// The next release may no longer ask for backups, and must still remove the last one.
+    @Test("A program without backups removes an old one when it opens the file for writing")
     func backupOfLastRelease() throws {
         let file = try MigrationFile(people: 50)
         var configuration = configuration(file)
@@ -166,14 +166,14 @@ struct MigrationWatchingTests {
         configuration.backsUpBeforeMigration = false
         configuration.readOnly = true
         try open()
-        #expect(Realm.migrationBackup(for: configuration) != nil, "who reads removes nothing")
+        #expect(Realm.migrationBackup(for: configuration) != nil, "a read-only opening must not remove the backup")
         configuration.readOnly = false
         try open()
         #expect(Realm.migrationBackup(for: configuration) == nil)
         #expect(try schemaVersionAtURL(file.url) == 1)
     }
 
-    @Test("a backup stays while a Realm from the migration is open, and goes with the first opening of another process")
+    @Test("A backup stays while a Realm is open since the migration, and the next process removes it")
     func backupOfOthers() async throws {
         let file = try MigrationFile(people: 50)
         var configuration = configuration(file)
@@ -181,7 +181,7 @@ struct MigrationWatchingTests {
         try await {
             let realm = try Realm(configuration: configuration)
             try await Task.detached { [configuration] in _ = try Realm(configuration: configuration) }.value
-            #expect(Realm.migrationBackup(for: configuration) != nil, "the migration does not judge itself")
+            #expect(Realm.migrationBackup(for: configuration) != nil, "the migrating process must keep the backup")
             withExtendedLifetime(realm) {}
         }()
         let path = file.url.path
@@ -195,7 +195,7 @@ struct MigrationWatchingTests {
         #expect(Realm.migrationBackup(for: configuration) == nil)
     }
 
-    @Test("a migration that fails leaves no backup, and one that was killed leaves one that is replaced")
+    @Test("A failed migration leaves no backup, and a killed one leaves a backup that is replaced")
     func failedBackup() throws {
         struct Stop: Error {}
         let file = try MigrationFile()
@@ -210,6 +210,6 @@ struct MigrationWatchingTests {
         #expect(try schemaVersionAtURL(try #require(Realm.migrationBackup(for: good))) == 0)
         #expect(file.folder.names.count { $0.contains("before-migration-") } == 0, "\(file.folder.names)")
         #expect(try Realm.deleteFiles(for: good))
-        #expect(Realm.migrationBackup(for: good) == nil, "the backup goes with the file")
+        #expect(Realm.migrationBackup(for: good) == nil, "the backup must be deleted with the file")
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random changes: applying each change set to a copy of what was before gives what is now, for every kind of
-// collection that can be observed, a fourth of the kinds in each run.
+// Random changes. Each change set is applied to a copy of the old state, which must then be equal to the new state,
+// for every kind of observable collection. Each run covers a fourth of the kinds.
 
 import Dispatch
 import Foundation
@@ -11,7 +11,7 @@ import Testing
 class MirrorRow: Object {
     @Persisted(primaryKey: true) var id = 0
     @Persisted var rank = 0
-    /// Of most rows its own.
+    /// Different in most rows.
     @Persisted var mark = 0
     @Persisted var name = ""
     @Persisted var parent: MirrorRow?
@@ -30,37 +30,37 @@ class MirrorPart: EmbeddedObject {
     @Persisted var rank = 0
 }
 
-/// How many runs, each of some writes of 1 to 200 changes; the environment asks for more.
+/// The count of runs, each with several writes of 1 to 200 changes; the environment can ask for more.
 enum MirrorRuns {
     static let small = Int(ProcessInfo.processInfo.environment["REGNUM_MIRROR_RUNS"] ?? "") ?? 20
-    /// Writes of a small run.
+    /// The writes of a small run.
     static let rounds = 12
-    /// Writes of a large run. To fill one takes long.
+    /// The writes of a large run, which takes long to fill.
     static let largeRounds = small > 100 ? 24 : 7
-    /// As few as make a tenth of the writes of each set of kinds.
+    /// The least count of large runs that makes a tenth of the writes of each set of kinds.
     static let large: Int = {
         let writes = (small + kinds - 1) / kinds * rounds
         let perKind = (writes + 9 * largeRounds - 1) / (9 * largeRounds)
         return perKind * kinds
     }()
-    /// Every collection of a large run has more elements, before and behind each write.
+    /// Every collection of a large run has at least this many elements before and after each write.
     static let largeLeast = 2_000
-    /// A run mirrors one of so many sets of kinds of collections.
+    /// The count of sets of kinds of collections; a run mirrors one of them.
     static let kinds = 4
     static let smallSeeds = RunSeed.list(1...UInt64(max(1, small)))
     static let largeSeeds = RunSeed.list(1_000_000...UInt64(999_999 + max(1, large)))
-    /// The number of a run; the sizes of collections follow from it.
+    /// The sizes of collections, which follow from the number of a run.
     static func rows(small seed: RunSeed) -> Int { 1 + Int((seed.value &- 1) % 40) }
     static func rows(large seed: RunSeed) -> Int { 4_500 + Int((seed.value &- 1_000_000) % 7) * 100 }
     static func kind(of seed: RunSeed) -> Int { Int(seed.value % UInt64(kinds)) }
-    /// Runs are bundled: each case of a test costs memory until the end.
+    /// Runs are bundled, because each test case uses memory until the end.
     static func bundle(_ bundle: Int, of seeds: [RunSeed]) -> [RunSeed] {
         stride(from: bundle, to: seeds.count, by: bundles).map { seeds[$0] }
     }
     static let bundles = 20
 }
 
-/// xorshift: the same run for the same seed.
+/// xorshift, so that the same seed gives the same run.
 private struct Dice: RandomNumberGenerator {
     var state: UInt64
     mutating func next() -> UInt64 {
@@ -71,7 +71,7 @@ private struct Dice: RandomNumberGenerator {
     }
 }
 
-/// A copy of one observed collection, kept by change sets alone.
+/// A copy of one observed collection, which only change sets update.
 private final class Mirror {
     let name: String
     private(set) var elements: [String] = []
@@ -82,7 +82,7 @@ private final class Mirror {
 
     init<C: RealmCollection>(_ name: String, _ collection: C, _ text: @escaping (C.Element) -> String) {
         self.name = name
-        // Of a frozen copy: what is observed shows what its observers have found.
+        // Reads a frozen copy, because an observed collection returns the results of its observer.
         current = { collection.freeze().map(text) }
         token = collection.observe { [unowned self] change in
             switch change {
@@ -118,17 +118,17 @@ private final class Mirror {
         for index in elements.indices where elements[index] == Mirror.changed { elements[index] = now[index] }
     }
 
-    /// Stands for an element whose new value is still to be read.
+    /// The placeholder of an element whose new value has not been read yet.
     private static let changed = "changed"
 
-    /// What is wrong, or nil.
+    /// A description of the failure, or nil.
     func check() -> String? {
         if let failure { return "\(name): \(failure)" }
         let now = current()
         return now == elements ? nil : "\(name): \(elements.count) by change sets, \(now.count) in fact"
     }
 
-    /// Of a map: "key=value", sorted.
+    /// For a map: "key=value", sorted.
     init<Element>(_ name: String, _ map: Map<String, Element>, _ value: @escaping (Element?) -> String) {
         self.name = name
         func text(_ key: String) -> String { "\(key)=\(value(map[key]))" }
@@ -146,7 +146,7 @@ private final class Mirror {
     }
 }
 
-/// A copy of sections, kept by change sets alone.
+/// A copy of sections, which only change sets update.
 private final class SectionsMirror {
     private var sections: [[String]] = []
     private var token: NotificationToken?
@@ -156,7 +156,7 @@ private final class SectionsMirror {
 
     let name: String
 
-    /// `make` is asked again for what is there in fact: observed sections are what the observer has found.
+    /// `make` is called again for the actual state, because observed sections return the results of the observer.
     init(_ name: String, _ make: @autoclosure @escaping () -> SectionedResults<Int, MirrorRow>) {
         self.name = name
         let text: (SectionedResults<Int, MirrorRow>) -> [[String]] = { $0.map { $0.map { "\($0.id)" } } }
@@ -201,7 +201,7 @@ private final class SectionsMirror {
 }
 
 @Suite struct MirrorTests {
-    /// One random change. A large list that is emptied gets its elements back, in another order.
+    /// Makes one random change. A large list that is cleared gets its elements back in another order.
     private func change(
         _ realm: Realm, _ owner: MirrorRow, _ next: inout Int, _ dice: inout Dice, isLarge: Bool
     ) {
@@ -272,12 +272,12 @@ private final class SectionsMirror {
         }
     }
 
-    /// Mostly one that is there.
+    /// Usually an existing key.
     private func anyKey(_ count: Int, _ dice: inout Dice) -> String {
         "k\(Int.random(in: 0..<max(9, count), using: &dice))"
     }
 
-    /// Runs `rounds` writes on a queue of its own; what went wrong, with the seed.
+    /// Runs `rounds` writes on its own queue; returns a description of the failure with the seed.
     private func run(seed: RunSeed, rows: Int, rounds: Int) throws -> String? {
         let stage = try MirrorStage(seed: seed, rows: rows)
         let isLarge = rows > MirrorRuns.largeLeast
@@ -299,14 +299,14 @@ private final class SectionsMirror {
         return nil
     }
 
-    @Test("a tenth of the writes to each set of kinds is to large collections", arguments: 0..<MirrorRuns.kinds)
+    @Test("A tenth of the writes to each set of kinds is to large collections", arguments: 0..<MirrorRuns.kinds)
     func shares(kind: Int) {
         let small = MirrorRuns.smallSeeds.count { MirrorRuns.kind(of: $0) == kind } * MirrorRuns.rounds
         let large = MirrorRuns.largeSeeds.count { MirrorRuns.kind(of: $0) == kind } * MirrorRuns.largeRounds
         #expect(large > 0 && large * 10 >= small + large)
     }
 
-    @Test("change sets applied to copies give what is there, for small collections", arguments: 0..<MirrorRuns.bundles)
+    @Test("Change sets that are applied to copies give the current state, for small collections", arguments: 0..<MirrorRuns.bundles)
     func small(bundle: Int) throws {
         for seed in MirrorRuns.bundle(bundle, of: MirrorRuns.smallSeeds) {
             let words = try run(seed: seed, rows: MirrorRuns.rows(small: seed), rounds: MirrorRuns.rounds)
@@ -314,7 +314,7 @@ private final class SectionsMirror {
         }
     }
 
-    @Test("change sets applied to copies give what is there, for large collections", arguments: 0..<MirrorRuns.bundles)
+    @Test("Change sets that are applied to copies give the current state, for large collections", arguments: 0..<MirrorRuns.bundles)
     func large(bundle: Int) throws {
         for seed in MirrorRuns.bundle(bundle, of: MirrorRuns.largeSeeds) {
             let words = try run(seed: seed, rows: MirrorRuns.rows(large: seed), rounds: MirrorRuns.largeRounds)
@@ -323,7 +323,7 @@ private final class SectionsMirror {
     }
 }
 
-/// The Realm with its mirrors. Used on its queue.
+/// The Realm with its mirrors, used on its queue.
 private final class MirrorStage: @unchecked Sendable {
     // Sendable: everything is used on the queue.
     let queue = DispatchQueue(label: "mirror")
@@ -334,7 +334,7 @@ private final class MirrorStage: @unchecked Sendable {
     var dice: Dice
     var next: Int
 
-    /// Which set of kinds is mirrored.
+    /// The set of kinds that is mirrored.
     private let kinds: Int
     private let isLookedAtElsewhere: Bool
 
@@ -366,7 +366,7 @@ private final class MirrorStage: @unchecked Sendable {
                 Mirror("filtered", all.filter("rank > 20"), id),
                 Mirror("sorted", all.sorted(byKeyPath: "rank"), id),
                 Mirror("filtered and sorted", all.filter("rank < 40").sorted(byKeyPath: "rank", ascending: false), id),
-                // Of a rank there are many.
+                // Many rows share a rank.
                 Mirror("distinct", all.distinct(by: [isLarge ? "mark" : "rank"]), id),
             ]
             sections = [
@@ -408,7 +408,7 @@ private final class MirrorStage: @unchecked Sendable {
         self.owner = owner
     }
 
-    /// Every collection of the kinds, with as many elements as there are rows.
+    /// Fills every collection of the kinds, with as many elements as there are rows.
     private func fill(_ owner: MirrorRow, _ all: Results<MirrorRow>) {
         for row in all {
             let id = row.id
@@ -430,7 +430,7 @@ private final class MirrorStage: @unchecked Sendable {
         }
     }
 
-    /// In every other run what observers are told is looked at by another thread.
+    /// In every other run, change sets are computed in the background.
     private func settle() {
         if isLookedAtElsewhere {
             queue.sync { realm?.deliverByTurns(.none) }
@@ -439,7 +439,7 @@ private final class MirrorStage: @unchecked Sendable {
         }
     }
 
-    /// Which collection has become small, or nil.
+    /// The name of a collection that has become too small, or nil.
     func tooSmall() -> String? {
         queue.sync { () -> String? in
             for mirror in mirrors where mirror.count <= MirrorRuns.largeLeast {
@@ -452,7 +452,7 @@ private final class MirrorStage: @unchecked Sendable {
         }
     }
 
-    /// What is wrong with where it was looked, or nil.
+    /// An error in the count of background diffs, or nil.
     func checkLooks() -> String? {
         let looks = queue.sync { realm?.deliveryWork.lookedElsewhere ?? 0 }
         return isLookedAtElsewhere && looks == 0 ? "no other thread has looked" : nil
@@ -474,6 +474,6 @@ private final class MirrorStage: @unchecked Sendable {
 }
 
 extension Int {
-    /// Small more often than large.
+    /// Returns small numbers more often than large ones.
     fileprivate var mostlySmall: Int { Swift.max(1, self * self / 200) }
 }

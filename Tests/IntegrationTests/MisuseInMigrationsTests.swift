@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A misuse within a migration that a test catches: the file is as it was, and opens again in the same process.
+// A programmer error in a migration that a test catches: the file is unchanged, and opens again in the same process.
 
 import Foundation
 import RealmSwift
@@ -18,7 +18,7 @@ class MisuseRowAfter: MigrationCase {
     override class func _realmObjectName() -> String? { "MisuseRow" }
 }
 
-/// What the migration block does wrong.
+/// The programmer error of the migration block.
 enum MigrationMisuse: String, CaseIterable, Sendable {
     case unknownProperty, unknownClass, ownFile, withinEnumeration
 
@@ -38,7 +38,7 @@ enum MigrationMisuse: String, CaseIterable, Sendable {
 }
 
 @Suite struct MisuseInMigrationsTests {
-    @Test("the file opens again, and migrates", arguments: MigrationMisuse.allCases)
+    @Test("After a programmer error in its migration the file is unchanged, and can be opened and migrated", arguments: MigrationMisuse.allCases)
     func again(_ misuse: MigrationMisuse) throws {
         let folder = TestFolder()
         let old = Realm.Configuration(fileURL: folder.file(), objectTypes: [MisuseRowBefore.self])
@@ -55,7 +55,7 @@ enum MigrationMisuse: String, CaseIterable, Sendable {
             let words = try misuseText { [wrong] in _ = try Realm(configuration: wrong) }
             #expect(words != nil)
         }
-        // As it was: nothing of the migration has stayed.
+        // Unchanged: no effect of the migration has stayed.
         try autoreleasepool {
             let realm = try Realm(configuration: old)
             #expect(realm.objects(MisuseRowBefore.self).map(\.name) == ["a"] && realm.configuration.schemaVersion == 0)

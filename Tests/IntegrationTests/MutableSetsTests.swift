@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets, managed and not, against sets of the standard library; every element type there and back; links in
-// them; refusals.
+// Managed and unmanaged sets compared with sets of the standard library; storing every element type; links in sets;
+// programmer errors.
 
 import Foundation
 import RealmSwift
@@ -51,16 +51,16 @@ enum SetModels {
     static let types: [ObjectBase.Type] = [Item.self, Holder.self, Values.self]
     static func realm() throws -> Realm { try memoryRealm(Item.self, Holder.self, Values.self) }
 
-    /// A managed holder in a write.
+    /// A managed holder in a write transaction.
     static func write(_ body: (Realm, Holder) throws -> Void) throws {
         let realm = try realm()
         try realm.write { try body(realm, realm.create(Holder.self, value: ["id": 1])) }
     }
 
-    /// A way to keep values of one type in a set.
+    /// Fills a set with values of one type, and checks them.
     struct Kind: Sendable, CustomStringConvertible {
         let description: String
-        /// Fills the set of an object; tells whether another object holds just these values.
+        /// Fills the set of an object.
         let fill: @Sendable (Values) -> Void
         let holds: @Sendable (Values) -> Bool
 
@@ -103,7 +103,7 @@ private typealias Values = SetModels.Values
 @Suite("MutableSets")
 struct MutableSetsTests {
     @Test(
-        "keep every type of element once, unmanaged, in a write and in a file opened anew", arguments: SetModels.kinds)
+        "A set stores every type of element once, unmanaged, in a write and in a reopened file", arguments: SetModels.kinds)
     func types(_ kind: SetModels.Kind) throws {
         let object = Values()
         kind.fill(object)
@@ -127,10 +127,10 @@ struct MutableSetsTests {
         }
     }
 
-    /// A change of a set and the same one of a set of the standard library.
+    /// A change of a set, and the same change of a set of the standard library.
     struct Change: Sendable, CustomStringConvertible {
         let description: String
-        /// Of the set, with another one of the same object.
+        /// Changes the set, with another set of the same object as argument.
         let change: @Sendable (MutableSet<Int>, MutableSet<Int>) -> Void
         let plain: @Sendable (inout Set<Int>, Set<Int>) -> Void
         init(
@@ -159,7 +159,7 @@ struct MutableSetsTests {
         Change("subtract itself", { set, _ in set.subtract(set) }, { set, _ in set.removeAll() }),
     ]
 
-    @Test("change as sets do, managed and not", arguments: changes)
+    @Test("A change of a set, managed or unmanaged, has the same result as that of a standard set", arguments: changes)
     func change(_ change: Change) throws {
         let first: Set<Int> = [3, 1, 2, 5]
         let second: Set<Int> = [5, 6, 1]
@@ -177,7 +177,7 @@ struct MutableSetsTests {
         }
     }
 
-    @Test("compare as sets do", arguments: [[], [1], [1, 2], [1, 2, 3], [4]], [[], [2], [1, 2], [5, 6]])
+    @Test("Sets compare with each other like standard sets", arguments: [[], [1], [1, 2], [1, 2, 3], [4]], [[], [2], [1, 2], [5, 6]])
     func comparing(_ first: [Int], _ second: [Int]) throws {
         func check(_ holder: Holder) {
             #expect(holder.ints.isSubset(of: holder.others) == Set(first).isSubset(of: second))
@@ -193,7 +193,7 @@ struct MutableSetsTests {
         }
     }
 
-    @Test("managed sets are in ascending order: texts by bytes with nil first, objects by age")
+    @Test("Managed sets are sorted: texts by their bytes with nil first, objects by the order of creation")
     func order() throws {
         try SetModels.write { realm, holder in
             holder.texts.insert(objectsIn: ["b", nil, "Z", "é", "a", "ab"])
@@ -206,7 +206,7 @@ struct MutableSetsTests {
         }
     }
 
-    @Test("the set of an added object stays the same instance, also one stored as let")
+    @Test("The set of an added object stays the same instance, also if it is declared with let")
     func identity() throws {
         let holder = Holder()
         let set = holder.ints
@@ -224,7 +224,7 @@ struct MutableSetsTests {
         #expect(!read.ints.isInvalidated && !read.ints.isFrozen && read.ints.hashValue == set.hashValue)
     }
 
-    @Test("assigning a set copies its elements")
+    @Test("Assigning a set copies its elements")
     func assigning() throws {
         try SetModels.write { _, holder in
             let set = MutableSet<Int>()
@@ -239,7 +239,7 @@ struct MutableSetsTests {
         }
     }
 
-    @Test("unmanaged sets are equal by elements, managed ones by place")
+    @Test("Unmanaged sets are equal by their elements, managed sets by their location")
     func equality() throws {
         let one = MutableSet<Int>()
         let two = MutableSet<Int>()
@@ -255,7 +255,7 @@ struct MutableSetsTests {
         }
     }
 
-    @Test("objects that a set links to are added, seen from behind, and leave it when deleted")
+    @Test("Objects in a set are added, have linking objects, and are removed when deleted")
     func links() throws {
         let realm = try SetModels.realm()
         let holder = Holder(value: ["id": 1])
@@ -277,7 +277,7 @@ struct MutableSetsTests {
         }
     }
 
-    @Test("unmanaged objects in a circle of sets are added once")
+    @Test("Unmanaged objects in a cycle of sets are added once")
     func circle() throws {
         let (a, b) = (Holder(value: ["id": 1]), Holder(value: ["id": 2]))
         a.friends.insert(b)
@@ -287,7 +287,7 @@ struct MutableSetsTests {
         #expect(realm.objects(Holder.self).count == 2 && b.friends.first == a && a.friends.first == b)
     }
 
-    @Test("updates replace the elements", arguments: [Realm.UpdatePolicy.modified, .all])
+    @Test("Updates replace the elements", arguments: [Realm.UpdatePolicy.modified, .all])
     func updates(_ policy: Realm.UpdatePolicy) throws {
         try SetModels.write { realm, holder in
             holder.ints.insert(objectsIn: [1, 2])
@@ -307,7 +307,7 @@ struct MutableSetsTests {
         }
     }
 
-    @Test("a loop runs over the elements at its start")
+    @Test("A loop iterates over the elements at its start")
     func snapshot() throws {
         try SetModels.write { realm, holder in
             holder.ints.insert(objectsIn: 0..<50)
@@ -324,7 +324,7 @@ struct MutableSetsTests {
         }
     }
 
-    @Test("figures leave out nil, of values and of properties")
+    @Test("Aggregates of values and properties ignore nil")
     func figures() throws {
         func check(_ holder: Holder) {
             #expect(holder.ints.min() == 1 && holder.ints.max() == 4 && holder.ints.sum() == 7)
@@ -346,7 +346,7 @@ struct MutableSetsTests {
         }
     }
 
-    @Test("objects of a managed set are filtered and sorted")
+    @Test("The objects of a managed set can be filtered and sorted")
     func querying() throws {
         try SetModels.write { _, holder in
             holder.items.insert(objectsIn: [Item(1, score: 1), Item(2), Item(3, score: 3)])
@@ -357,7 +357,7 @@ struct MutableSetsTests {
         }
     }
 
-    @Test("large sets keep their elements through many changes and a reopening")
+    @Test("Large sets keep their elements through many changes and reopening")
     func large() throws {
         try withFile(SetModels.types) { configuration in
             var expected: Set<Int> = []
@@ -386,7 +386,7 @@ struct MutableSetsTests {
         }
     }
 
-    @Test("sets go through Codable as arrays")
+    @Test("A set encodes as a JSON array and decodes again")
     func coding() throws {
         let set = MutableSet<Int>()
         set.insert(objectsIn: [2, 1])
@@ -394,7 +394,7 @@ struct MutableSetsTests {
         #expect(try JSONDecoder().decode(MutableSet<Int>.self, from: data) == set)
     }
 
-    @Test("a set describes itself and its elements")
+    @Test("The description of a set contains its elements")
     func description() {
         let set = MutableSet<Int?>()
         set.insert(nil)
@@ -444,7 +444,7 @@ struct MutableSetsTests {
         },
     ]
 
-    @Test("refuse with the words that RealmSwift's users know", arguments: refusals)
+    @Test("Invalid uses of sets are refused with RealmSwift's messages", arguments: refusals)
     func refuses(_ misuse: MisuseCase) throws {
         let message = try misuse.message()
         #expect(message.contains(misuse.words), "\(message)")
@@ -452,7 +452,7 @@ struct MutableSetsTests {
 }
 
 extension SetModels {
-    /// A managed holder outside of a write.
+    /// A managed holder outside a write transaction.
     static func kept() throws -> Holder {
         let realm = try realm()
         return try realm.write { realm.create(Holder.self, value: ["id": 1]) }
@@ -460,7 +460,7 @@ extension SetModels {
 }
 
 extension MisuseCase {
-    /// Of a managed holder in a write.
+    /// For a managed holder in a write transaction.
     fileprivate static func onSet(
         _ words: String, _ body: @escaping @Sendable (Realm, SetModels.Holder) throws -> Void
     ) -> MisuseCase {

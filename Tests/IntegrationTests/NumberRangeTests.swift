@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers that a property's type does not hold. JSON has whole numbers of any length: 9223372036854775808 came as an
-// unsigned NSNumber and was stored as the smallest Int without a word.
+// Numbers outside the range of a property's type. JSON has integers of any length: 9223372036854775808 is read as an
+// unsigned NSNumber, and must not be stored as the smallest Int.
 
 import Foundation
 import RealmSwift
@@ -30,7 +30,7 @@ class RangeRow: Object {
 @Suite("Ranges of numbers") struct NumberRangeTests {
     private static func realm() throws -> Realm { try memoryRealm(RangeRow.self) }
 
-    /// The values of an object in a JSON text, as `JSONSerialization` reads it.
+    /// The values of an object in JSON, as `JSONSerialization` reads them.
     private static func values(_ text: String) throws -> [String: Any] {
         try #require(JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
     }
@@ -44,7 +44,7 @@ class RangeRow: Object {
         ("decimal", #""1e7000""#), ("id", "9223372036854775808"),
     ]
 
-    @Test("numbers of a JSON text that do not fit are misuse that names the property", arguments: refused)
+    @Test("A number from JSON that is out of range is a programmer error that names the property", arguments: refused)
     func refusing(_ property: String, _ json: String) throws {
         nonisolated(unsafe) let values = try Self.values(#"{"\#(property)": \#(json)}"#)
         let bodies: [@Sendable () throws -> Void] = [
@@ -71,7 +71,7 @@ class RangeRow: Object {
         }
     }
 
-    @Test("numbers of a fixture that do not fit are thrown with their place, and nothing is stored", arguments: refused)
+    @Test("A fixture with a number that is out of range throws its location, and nothing is stored", arguments: refused)
     func refusingFixtures(_ property: String, _ json: String) throws {
         let realm = try Self.realm()
         let text = #"{"RangeRow": [{"id": 1}, {"\#(property)": \#(json)}]}"#
@@ -80,7 +80,7 @@ class RangeRow: Object {
         #expect(realm.isEmpty)
     }
 
-    @Test("the least and the greatest numbers of each type are stored as they are")
+    @Test("The least and the greatest number of each type are stored unchanged")
     func limits() throws {
         let text = """
             {"int": 9223372036854775807, "int64": -9223372036854775808, "int32": -2147483648, "int16": 32767,
@@ -102,7 +102,7 @@ class RangeRow: Object {
         check(try #require(seeded.objects(RangeRow.self).first))
     }
 
-    @Test("a number over the greatest Int in a value of any type is a decimal, as longer ones are")
+    @Test("A number above Int.max is stored in a value of any type as a decimal")
     func anyValues() throws {
         let values = try Self.values(#"{"any": [9223372036854775808, 18446744073709551616, 9223372036854775807]}"#)
         let realm = try Self.realm()
@@ -113,7 +113,7 @@ class RangeRow: Object {
         #expect(list[2] == .int(.max))
     }
 
-    @Test("unsigned numbers of Swift and Foundation are stored where they fit")
+    @Test("Unsigned numbers are stored if they are in range")
     func unsigned() throws {
         #expect(
             RangeRow(value: ["int": UInt64(5), "int8": UInt8(127), "int32": NSNumber(value: UInt64(7))]).int32 == 7)
@@ -124,7 +124,7 @@ class RangeRow: Object {
         }
     }
 
-    @Test("dates of a fixture that cannot be stored are thrown")
+    @Test("A fixture with an invalid date throws")
     func dates() throws {
         let realm = try Self.realm()
         for json in ["1e300", "-1e19", #""today""#] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What RealmSwift's users count on of objects and their classes: overridden description and equality, values by many
-// names, classes that derive from one another, names beyond ASCII, what a property and a link may hold.
+// RealmSwift's contract for objects and classes: overridden description and equality, values by several names,
+// inheritance, names beyond ASCII, valid values of properties and links.
 
 import Foundation
 import RealmSwift
@@ -30,7 +30,7 @@ private final class Zoo: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
-/// Equal by content, as its class says.
+/// Equal by content, because the class overrides equality.
 private final class Coin: Object {
     @Persisted var cents = 1
     override func isEqual(_ object: Any?) -> Bool { (object as? Coin)?.cents == cents }
@@ -148,17 +148,17 @@ private let otherClasses: [MisuseCase] = [
     inWrite("to initialize object of type 'Keyed': missing key 'id'") { $0.create(Keyed.self, value: Coin()) },
 ]
 
-@Suite("contract: objects")
+@Suite("Objects: RealmSwift contract")
 struct ObjectContractTests {
     @Test(
-        "a link or a collection holds objects of its class alone, not of one that derives from it",
+        "A link or a collection accepts only objects of its class, not of a subclass",
         arguments: otherClasses)
     func otherClass(_ misuse: MisuseCase) throws {
         let message = try misuse.message()
         #expect(message.contains(misuse.words), "\(message)")
     }
 
-    @Test("a class may say itself what it prints and when objects are equal")
+    @Test("A class may override description and equality")
     func overrides() throws {
         let animal: Object = Animal(value: ["name": "Rex"])
         #expect("\(animal)" == "Animal Rex" && String(reflecting: animal) == "debug Rex")
@@ -176,7 +176,7 @@ struct ObjectContractTests {
     }
 
     @Test(
-        "a class that derives from another has its properties first, a table of its own, and is no part of the other's")
+        "A subclass has the inherited properties first and its own table, and is not in results of its superclass")
     func inheritance() throws {
         let realm = try Realm.zoo()
         try realm.write {
@@ -192,7 +192,7 @@ struct ObjectContractTests {
         #expect(realm.objects(Cat.self).where { $0.name == "Tom" && $0.lives > 6 }.count == 1)
     }
 
-    @Test("many values are read and set by their names at once")
+    @Test("setValuesForKeys and dictionaryWithValues use several names at once")
     func manyNames() throws {
         let realm = try Realm.zoo()
         let animal = Animal()
@@ -206,7 +206,7 @@ struct ObjectContractTests {
         #expect(values.count == 2 && values["name"] as? String == "Ann" && values["legs"] is NSNull)
     }
 
-    @Test("names of classes and properties may be of any script")
+    @Test("Names of classes and properties may use any script")
     func unicode() throws {
         let realm = try Realm.zoo()
         try realm.write {
@@ -238,7 +238,7 @@ struct ObjectContractTests {
     ]
 
     @Test(
-        "each type takes the values of type Any that it takes in RealmSwift, in create, init and by name",
+        "Each type accepts the same values of type Any as in RealmSwift, in create, init and by name",
         arguments: fitting)
     func fits(_ name: String, _ values: [any Sendable]) throws {
         let realm = try Realm.zoo()
@@ -254,7 +254,7 @@ struct ObjectContractTests {
         #expect(realm.objects(Boxes.self).count == values.count)
     }
 
-    @Test("each type refuses what it refuses in RealmSwift", arguments: unfitting)
+    @Test("Each type refuses the same values as in RealmSwift", arguments: unfitting)
     func refuses(_ name: String, _ values: [any Sendable]) throws {
         for value in values {
             let made = try misuseText { _ = Boxes(value: [name: value]) }
@@ -267,7 +267,7 @@ struct ObjectContractTests {
         }
     }
 
-    @Test("boxes hold enums, small numbers and values of any type, and may begin with a value")
+    @Test("RealmProperty stores enums, small integers and values of any type, and can be initialised with a value")
     func boxes() throws {
         #expect(RealmProperty<Int?>(5).value == 5 && RealmProperty<Int?>(5) == RealmProperty<Int?>(5))
         let realm = try Realm.zoo()
@@ -281,13 +281,13 @@ struct ObjectContractTests {
         #expect(boxes.mood.value == .bad && boxes.any.value == .string("a") && boxes["count"] as? Int == -3)
         #expect(realm.objects(Boxes.self).filter("mood == 2 AND count < 0").count == 1)
         let count: RealmProperty<Int8?> = realm.objects(Boxes.self)[0].count
-        #expect(count.value == -3, "a box outlives the accessor it came from")
+        #expect(count.value == -3, "a RealmProperty must outlive its accessor")
         let numbers: List<Int> = realm.objects(Boxes.self)[0].numbers
         try realm.write { numbers.append(4) }
-        #expect(Array(boxes.numbers) == [4], "so does a list")
+        #expect(Array(boxes.numbers) == [4], "a list must outlive its accessor")
     }
 
-    @Test("results of a class that is known only when the program runs have objects of it")
+    @Test("Results of a class that is known only at run time contain objects of that class")
     func knownLate() throws {
         let realm = try Realm.zoo()
         try realm.write {
@@ -303,14 +303,14 @@ struct ObjectContractTests {
         #expect(realm.isEmpty)
     }
 
-    @Test("old spellings do what they did")
+    @Test("Deprecated names still work")
     func oldSpellings() throws {
-        // Asked for at run time: the compiler warns of all that is deprecated.
+        // Looked up at run time, because the compiler warns about all deprecated names.
         let uses = try #require(OldSpellings() as Any as? any RunnableSpellings)
         try uses.run()
     }
 
-    @Test("the names below a type's conformances serve generic code")
+    @Test("Generic code can use the underscored protocols and members of a type")
     func generic() throws {
         func stored<T: _Persistable>(_ type: T.Type) -> PropertyType { T._rlmType }
         func found(_ types: [any _RealmSchemaDiscoverable.Type]) -> [Bool] { types.map { $0._rlmOptional } }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects from dictionaries, arrays and other objects; what is refused; equality, deletion.
+// Objects created from dictionaries, arrays and other objects; programmer errors; equality and deletion.
 
 import Foundation
 import RealmSwift
@@ -47,7 +47,7 @@ private typealias TextKey = CreationModels.TextKey
 
 @Suite("Creating objects")
 struct ObjectCreationTests {
-    @Test("a dictionary sets what it has, the rest keeps the class's values")
+    @Test("A dictionary sets the properties it contains, and the others keep their defaults")
     func dictionary() throws {
         let realm = try CreationModels.realm()
         try realm.write {
@@ -70,7 +70,7 @@ struct ObjectCreationTests {
         }
     }
 
-    @Test("an array sets the properties in the order of their declaration, without linking objects")
+    @Test("An array sets the properties in the order of declaration, except linking objects")
     func array() throws {
         let realm = try CreationModels.realm()
         try realm.write {
@@ -84,7 +84,7 @@ struct ObjectCreationTests {
         }
     }
 
-    @Test("another object gives all its values; unmanaged nested ones are copied, managed ones shared")
+    @Test("Creating from an object copies its values and unmanaged links, and shares managed links")
     func fromObject() throws {
         let realm = try CreationModels.realm()
         try realm.write {
@@ -98,7 +98,7 @@ struct ObjectCreationTests {
         }
     }
 
-    @Test("an object of another Realm is copied with all that it links to, circles too")
+    @Test("Creating from an object of another Realm copies all linked objects, also in cycles")
     func otherRealm() throws {
         let first = try CreationModels.realm()
         let second = try CreationModels.realm()
@@ -116,7 +116,7 @@ struct ObjectCreationTests {
         }
     }
 
-    @Test("adding keeps the instance and its lists, and takes all that is linked, circles too")
+    @Test("Adding keeps the instance and its lists, and adds all linked objects, also in cycles")
     func adding() throws {
         let realm = try CreationModels.realm()
         let person = Person()
@@ -137,7 +137,7 @@ struct ObjectCreationTests {
         #expect(pet.people.count == 2 && realm.objects(Person.self).count == 1)
     }
 
-    @Test("nil is a key like any other")
+    @Test("nil is a valid primary key")
     func nilKey() throws {
         let realm = try CreationModels.realm()
         try realm.write {
@@ -152,7 +152,7 @@ struct ObjectCreationTests {
         #expect(realm.object(ofType: TextKey.self, forPrimaryKey: "b") == nil)
     }
 
-    @Test("a class that has only linking objects is stored")
+    @Test("A class that has only linking objects can be stored")
     func onlyBacklinks() throws {
         let realm = try CreationModels.realm()
         try realm.write {
@@ -163,7 +163,7 @@ struct ObjectCreationTests {
         }
     }
 
-    @Test("a deleted key can be used again; the old accessor stays invalid")
+    @Test("A deleted key can be used again, and the old accessor stays invalid")
     func reuse() throws {
         let realm = try CreationModels.realm()
         try realm.write {
@@ -176,7 +176,7 @@ struct ObjectCreationTests {
         }
     }
 
-    @Test("objects with a primary key are equal by row, others by instance")
+    @Test("Objects with a primary key are equal by row, others by instance")
     func equality() throws {
         let realm = try CreationModels.realm()
         let pet = Pet(value: ["id": 1])
@@ -193,7 +193,7 @@ struct ObjectCreationTests {
         #expect(Set([pet, again]).count == 1)
     }
 
-    @Test("an object reads by names and by paths")
+    @Test("Properties are read and set by name and by key path")
     func byName() throws {
         let realm = try CreationModels.realm()
         let person = Person(value: ["best": ["id": 1]])
@@ -338,7 +338,7 @@ struct ObjectCreationTests {
         },
     ]
 
-    @Test("is refused with the words that RealmSwift's users know", arguments: refusals)
+    @Test("Invalid creations are refused with RealmSwift's messages", arguments: refusals)
     func refuses(_ misuse: MisuseCase) throws {
         let message = try misuse.message()
         #expect(message.contains(misuse.words), "\(message)")
@@ -346,7 +346,7 @@ struct ObjectCreationTests {
 }
 
 extension MisuseCase {
-    /// In a write of a new Realm of `CreationModels`.
+    /// In a write transaction of a new Realm of `CreationModels`.
     static func inWrite(_ words: String, _ body: @escaping @Sendable (Realm) throws -> Void) -> MisuseCase {
         MisuseCase(words) {
             let realm = try CreationModels.realm()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects and collections as text: RealmSwift's form, to which programs and their logs are used.
+// The descriptions of objects and collections have RealmSwift's format, which programs and their logs use.
 
 import Foundation
 import RealmSwift
@@ -30,10 +30,10 @@ private final class Lists: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
-/// Addresses of collections differ in each run.
+/// The addresses of collections differ in each run.
 private func withoutAddresses(_ text: String) -> String { text.replacing(/<0x[0-9a-f]+>/, with: "<0x>") }
 
-@Suite("Objects as text")
+@Suite("Descriptions of objects")
 struct ObjectDescriptionTests {
     private static let text = """
         Page {
@@ -54,7 +54,7 @@ struct ObjectDescriptionTests {
         }
         """
 
-    @Test("an object lists its stored properties in their order, nil as (null), data cut to 24 bytes")
+    @Test("The description of an object lists its stored properties in order, nil as (null), data cut to 24 bytes")
     func object() throws {
         let page = Page(value: ["marks": [7], "words": ["a": "b"]])
         #expect(withoutAddresses(page.description) == Self.text)
@@ -65,7 +65,7 @@ struct ObjectDescriptionTests {
         #expect(page.description == "[invalid object]")
     }
 
-    @Test("objects within objects stand one tab further in, and end at depth five")
+    @Test("Nested objects are indented by one tab and end at depth five")
     func nested() throws {
         let link = Link()
         link.next = link
@@ -83,7 +83,7 @@ struct ObjectDescriptionTests {
         #expect(link.description == text)
     }
 
-    @Test("a collection lists a hundred elements and tells how many are left")
+    @Test("The description of a collection lists a hundred elements and the count of the others")
     func collections() throws {
         let list = List<Int>()
         list.append(objectsIn: 0..<3)
@@ -96,7 +96,7 @@ struct ObjectDescriptionTests {
         #expect(withoutAddresses(links.description) == "Results<Link> <0x> (\n\t[0] Link {\n\t\tnext = (null);\n\t}\n)")
     }
 
-    @Test("numbers are shown as RealmSwift shows them: whole ones without a fraction")
+    @Test("Numbers are printed as in RealmSwift: whole numbers without a fraction")
     func numbers() {
         let doubles = List<Double>()
         doubles.append(objectsIn: [2, 0.5, -0.0, -1e15, 1e16, .nan, .infinity])
@@ -111,7 +111,7 @@ struct ObjectDescriptionTests {
         #expect(lines(floats.description) == "[0] -3,[1] 1.25")
     }
 
-    @Test("results of values are named after their type, those of dynamic objects after the class")
+    @Test("Results of values have the name of their type, results of dynamic objects that of the class")
     func results() throws {
         let realm = try memoryRealm(Link.self, Lists.self)
         try realm.write {

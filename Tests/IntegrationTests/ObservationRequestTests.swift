@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Observations that begin on a queue or an actor: what lies between the call and their beginning is told, and told
-// once, however far the Realm there has come. And what an observation keeps, which must go when it has ended.
+// Observers that are added on another queue or actor. Changes between the call and the start of the observation are
+// delivered once, whichever version the Realm there has. Also the memory that an observation keeps, which must be
+// released when it ends.
 
 import Dispatch
 import Foundation
 import RealmSwift
 import Testing
 
-/// An actor with a Realm of its own, and what it was told.
+/// An actor with its own Realm, and a log of its notifications.
 private actor Watcher: NotingActor {
     private var realm: Realm?
     var lines: [String] = []
@@ -28,7 +29,7 @@ private actor Watcher: NotingActor {
     }
 }
 
-/// What keeps a user's block.
+/// The kinds of observations, which keep the user's block.
 enum KeepingObservation: CaseIterable {
     case results, list, object, map, sections, projection, waiting
 
@@ -45,7 +46,7 @@ enum KeepingObservation: CaseIterable {
         }
     }
 
-    /// Nobody comes round here.
+    /// A queue that never runs.
     private static let suspended = {
         let queue = DispatchQueue(label: "suspended")
         queue.suspend()
@@ -53,7 +54,7 @@ enum KeepingObservation: CaseIterable {
     }()
 }
 
-@Suite("Observations that begin elsewhere, and those that end")
+@Suite("Observations that start elsewhere, and ended observations")
 struct ObservationRequestTests {
     private static func configuration() -> Realm.Configuration {
         Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [FaultRow.self, FaultPart.self])
@@ -75,7 +76,8 @@ struct ObservationRequestTests {
 
     private func settle(_ queue: DispatchQueue) { for _ in 0..<3 { queue.sync {} } }
 
-    /// Row 0, and a queue whose Realm has been read from, so that no reference chooses its version.
+    /// A stage with row 0, and another one whose Realm has been read, so that a reference does not determine its
+    /// version.
     private func stages() throws -> (Stage, Stage) {
         let configuration = Self.configuration()
         let (stage, other) = (try Stage(configuration), try Stage(configuration))
@@ -85,16 +87,17 @@ struct ObservationRequestTests {
         return (stage, other)
     }
 
-    // MARK: What lies between
+    // MARK: Changes before the start
 
-    // Such a Realm began with the version that it showed, and what lay between was never told.
-    @Test("a commit between the call and the queue's turn is told once, where the queue's Realm has come further")
+    // A Realm that is newer than the call must not start with its own version, which would omit the changes in
+    // between.
+    @Test("A commit between the call and the queue's turn is delivered once, although the queue's Realm is newer")
     func openAhead() throws {
         let (stage, other) = try stages()
         let diary = Diary()
         nonisolated(unsafe) var hasMoved = false
         other.queue.suspend()
-        // Comes first on the queue, so that the Realm there has moved on when the observations begin.
+        // Runs first on the queue, so that the Realm there is newer when the observations start.
         other.queue.async { hasMoved = other.refresh() }
         try stage.on { realm in
             let row = realm.objects(FaultRow.self)[0]
@@ -115,7 +118,7 @@ struct ObservationRequestTests {
         other.queue.sync { diary.tokens = [] }
     }
 
-    @Test("what was deleted between is told of as deleted, once")
+    @Test("A deletion between the call and the queue's turn is delivered once")
     func deletedAhead() throws {
         let (stage, other) = try stages()
         let diary = Diary()
@@ -138,7 +141,7 @@ struct ObservationRequestTests {
         other.queue.sync { diary.tokens = [] }
     }
 
-    @Test("the version of the call is the one that the caller sees, though there are newer ones")
+    @Test("An observation starts from the version that the caller sees, although there are newer ones")
     func callerBehind() throws {
         let (stage, other) = try stages()
         let diary = Diary()
@@ -151,13 +154,13 @@ struct ObservationRequestTests {
         }
         other.settle()
         #expect(diaryLines(other, diary) == ["row n 0>3"])
-        // The queue's own changes after that are local again.
+        // The queue's own later changes are local again.
         try other.write { $0.objects(FaultRow.self)[0].n = 4 }
         #expect(diaryLines(other, diary) == ["row n nil>4"])
         other.queue.sync { diary.tokens = [] }
     }
 
-    @Test("in a write: what it changes behind the call is told, what it had changed before is not")
+    @Test("In a write, changes after the call are delivered and changes before it are not")
     func inWrite() throws {
         let (stage, other) = try stages()
         let (before, behind) = (Diary(), Diary())
@@ -177,8 +180,9 @@ struct ObservationRequestTests {
         other.queue.sync { (before.tokens, behind.tokens) = ([], []) }
     }
 
-    // The observer knew the version that the queue had come to, and what lay between was never told.
-    @Test("in a write that has changed something the observer knows what that leads to", arguments: [false, true])
+    // The observer must not start with the version that the queue has reached, which would omit the changes in
+    // between.
+    @Test("An observation that is added in a write with changes starts from the result of the write", arguments: [false, true])
     func behindWrite(isAsynchronous: Bool) throws {
         try withFile([FaultRow.self, FaultPart.self]) { configuration in
             let (stage, other) = (try Stage(configuration), try Stage(configuration))
@@ -212,7 +216,7 @@ struct ObservationRequestTests {
         }
     }
 
-    @Test("in a write that is rolled back the observer knows the version before it")
+    @Test("An observation that is added in a write that is rolled back starts from the version before it")
     func rolledBack() throws {
         let (stage, other) = try stages()
         let diary = Diary()
@@ -231,8 +235,8 @@ struct ObservationRequestTests {
         other.queue.sync { diary.tokens = [] }
     }
 
-    // The queue must not begin before what the write leads to is kept.
-    @Test("in a write that is durable at once, and with a queue that is free, the observer knows what it leads to")
+    // The queue must not start before the version that the write commits is pinned.
+    @Test("An observation that is added in a write that is durable immediately starts from its result")
     func behindWriteAtOnce() throws {
         let (stage, other) = try stages()
         for round in 0..<100 {
@@ -254,7 +258,7 @@ struct ObservationRequestTests {
         }
     }
 
-    @Test("on an actor whose Realm shows more than the caller's, too", .timeLimit(.minutes(30))) @MainActor
+    @Test("A commit before the start is delivered also on an actor whose Realm is newer than the caller's", .timeLimit(.minutes(30))) @MainActor
     func actorAhead() async throws {
         let configuration = Self.configuration()
         let realm = try await Realm.open(configuration: configuration)
@@ -276,7 +280,7 @@ struct ObservationRequestTests {
         try await watcher.deleteAll()
         await watcher.waitFor(3)
         #expect(await watcher.lines.last == "deleted")
-        // The caller still sees the object, of which an observer of now is told that it is gone.
+        // The caller still sees the object; a new observer is notified of its deletion.
         #expect(row.n == 0)
         let late = await row.observe(on: watcher) { watcher, change in
             if case .deleted = change { watcher.note("gone") }
@@ -286,7 +290,7 @@ struct ObservationRequestTests {
         #expect(token.invalidate() && late.invalidate())
     }
 
-    @Test("in a task that is cancelled nothing is observed, of whatever kind") @MainActor
+    @Test("A cancelled task adds no observation, of any kind") @MainActor
     func cancelled() async throws {
         let realm = try await Realm.open(configuration: Self.configuration())
         let row = try realm.write { realm.create(FaultRow.self, value: ["id": 0]) }
@@ -311,8 +315,8 @@ struct ObservationRequestTests {
         #expect(inTime.invalidate())
     }
 
-    // The Realm there found nothing newer and the reference nothing in it: the observation never began.
-    @Test("what an asynchronous commit has made is found elsewhere before others are told of it")
+    // The reference must resolve, although the Realm there finds no newer version.
+    @Test("A reference to an object of an asynchronous commit resolves before others are notified of the commit")
     func notDurableYet() throws {
         try withFile([FaultRow.self, FaultPart.self]) { configuration in
             let (stage, other) = (try Stage(configuration), try Stage(configuration))
@@ -335,17 +339,17 @@ struct ObservationRequestTests {
         }
     }
 
-    // MARK: What an observation keeps
+    // MARK: Memory
 
     private final class Probe {}
 
     private final class Witness: @unchecked Sendable {
-        // Sendable: set on one thread, which has ended when it is asked.
+        // Sendable: set on one thread, which has ended when it is read.
         weak var probe: Probe?
     }
 
     @Test(
-        "an observation that has ended keeps neither its block nor the Realm that the block holds",
+        "An ended observation keeps neither its block nor the Realm that the block references",
         arguments: KeepingObservation.allCases, [true, false])
     func closes(_ kind: KeepingObservation, isInvalidated: Bool) throws {
         try withFile([FaultRow.self, FaultPart.self]) { configuration in
@@ -362,16 +366,16 @@ struct ObservationRequestTests {
                 #expect(held != nil)
                 if isInvalidated { #expect(token?.invalidate() == true) } else { token = nil }
                 #expect(held == nil)
-                // Nobody has the file open.
+                // The file is not open any more.
                 #expect(try Realm.deleteFiles(for: configuration))
                 token = nil
             }
         }
     }
 
-    // The Realm kept what waits for the end of its write, and with it a block that kept the Realm: the write never
-    // ended, and nobody else could write any more.
-    @Test("what waits for the end of a write on a queue does not keep the Realm that writes")
+    // A Realm must not keep a block that waits for the end of its write if the block keeps the Realm: the write would
+    // never end, and no other thread could write.
+    @Test("An observation that waits for the end of a write does not keep the writing Realm")
     func abandonedWrite() throws {
         let configuration = Self.configuration()
         let keeper = try Realm(configuration: configuration)
@@ -392,7 +396,7 @@ struct ObservationRequestTests {
 }
 
 extension Stage {
-    /// In a block of the queue.
+    /// To be called in a block of the queue.
     fileprivate func refresh() -> Bool {
         (try? Realm(configuration: configuration, queue: queue))?.refresh() ?? false
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What observers cost of commits: nothing where they do not concern them, and one computation for equal results.
+// The cost of commits for observers: none if a commit does not concern them, and one computation for equal results.
 
 import Foundation
 import RealmSwift
@@ -25,7 +25,7 @@ class Bystander: Object {
         return stage
     }
 
-    @Test("observers are not asked about commits to other tables, and nothing is compared for them")
+    @Test("A commit to other tables computes nothing for observers")
     func unrelated() throws {
         let stage = try stage()
         let diary = Diary()
@@ -42,7 +42,7 @@ class Bystander: Object {
         }
         stage.settle()
         #expect(diary.take().count == 5)
-        // The first commit behind those that have come finds out which tables they look at.
+        // The first commit after the observers were added determines which tables they depend on.
         try stage.write { $0.object(ofType: Watched.self, forPrimaryKey: 19)?.rank = 1 }
         let before = try stage.on { $0.deliveryWork }
         for round in 1...10 {
@@ -58,7 +58,7 @@ class Bystander: Object {
         #expect(after.asked == before.asked + 6 && after.comparedTables == before.comparedTables + 1)
         #expect(
             diary.take() == ["d[] i[] m[0]", "d[] i[0] m[]", "d[0] i[19] m[]", "object"])
-        // One more, of the other table: what had been found out about the tables does not hold any more.
+        // One more observer, of the other table: the dependencies have to be determined again.
         try stage.on { realm in diary.tokens.append(realm.objects(Unrelated.self).observe { diary.note($0) }) }
         stage.settle()
         try stage.write { realm in realm.add(Unrelated()) }
@@ -66,7 +66,7 @@ class Bystander: Object {
         #expect(try stage.on { $0.deliveryWork.asked } == after.asked + 1)
     }
 
-    @Test("a commit to another table looks at none of the observers, however many there are")
+    @Test("A commit to another table visits no observer, however many there are")
     func manyUnrelated() throws {
         let stage = try stage()
         let diary = Diary()
@@ -90,9 +90,9 @@ class Bystander: Object {
         try stage.write { realm in realm.object(ofType: Bystander.self, forPrimaryKey: 3)?.value = 500 }
         let after = try unrelated(0)
         #expect(after.visited == before.visited + count && after.asked == before.asked + count)
-        // The object has entered those results that it was not in, and its own observers are told.
+        // The object enters the results that it was not in, and its own observers are notified.
         #expect(diary.take().count == count / 2 + 5)
-        // Where one has ended the others are looked at in the next commit, and in no later one.
+        // After one observation has ended, the next commit visits the others, and later commits do not.
         try stage.on { _ in _ = diary.tokens.removeLast() }
         let ended = try unrelated(1)
         #expect(ended.visited > after.visited && ended.asked == after.asked)
@@ -100,7 +100,7 @@ class Bystander: Object {
         #expect(diary.take() == [])
     }
 
-    @Test("observers that end before they have begun leave nothing behind, and those beside them begin")
+    @Test("Observations that end before they start leave no work behind, and others start")
     func endedBeforeBegun() throws {
         let stage = try stage()
         let diary = Diary()
@@ -118,7 +118,7 @@ class Bystander: Object {
         #expect(diary.take() == ["d[] i[] m[3]", "d[] i[] m[3]", "d[] i[] m[3]"])
     }
 
-    @Test("observers of equal results are told the same, whenever they began, and go on when others end")
+    @Test("Observers of equal results receive the same changes, whenever they started, also after some end")
     func equalResults() throws {
         let stage = try stage()
         let diaries = (0..<6).map { _ in Diary() }
@@ -131,7 +131,7 @@ class Bystander: Object {
         }
         for (round, diary) in diaries.enumerated() {
             try begin(diary)
-            // An ended observation leaves what it knew behind.
+            // The state of an ended observation is handed over to the others.
             if round == 3 { diaries[0].tokens[0].invalidate() }
             for diary in diaries { _ = diary.take() }
             try stage.write { realm in

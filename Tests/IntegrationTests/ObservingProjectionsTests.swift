@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What observers of projections, of collections of one property, and of projections in sections are told.
+// Notifications of projections, of collections of one property, and of projections in sections.
 
 import Dispatch
 import Foundation
@@ -47,7 +47,7 @@ struct ObservingProjectionsTests {
         }
     }
 
-    @Test("all projections of a changed property are told by their names, with what they show")
+    @Test("All projections of a changed property are delivered by name, with the projected values")
     func names() throws {
         let (stage, diary) = try stage()
         try stage.on { realm in
@@ -63,7 +63,7 @@ struct ObservingProjectionsTests {
         try stage.write { try ann($0).friendNames[1] = "Sid" }
         #expect(diary.take() == ["friendNames ->[Bob, Sid]"])
         try stage.write { realm in
-            // A fan: the backlinks are projected too.
+            // A fan, because linking objects are projected too.
             let bob = realm.object(ofType: Person.self, forPrimaryKey: 2)
             bob?.friends.append(try ann(realm).rootObject)
         }
@@ -73,7 +73,7 @@ struct ObservingProjectionsTests {
         #expect(diary.take() == ["deleted"])
     }
 
-    @Test("of changes made elsewhere the values before are told as the projection showed them")
+    @Test("Changes of others are delivered with the old values as projected")
     func oldValues() throws {
         let (stage, diary) = try stage()
         try stage.on { realm in
@@ -91,7 +91,7 @@ struct ObservingProjectionsTests {
         #expect(diaryLines(stage, diary) == ["title Ann>Zoe, shouted ANN>ZOE, years 30>31, home ->Wien"])
     }
 
-    @Test("key paths, by name of the root, by own name, and typed, choose what is told")
+    @Test("Key paths by name of the root, by own name, and typed limit notifications")
     func keyPaths() throws {
         let (stage, diary) = try stage()
         try stage.on { realm in
@@ -118,7 +118,7 @@ struct ObservingProjectionsTests {
         #expect(loose?.contains("Only objects which are managed by a Realm support change notifications") == true)
     }
 
-    @Test("a collection of one property tells of that property, of what comes and of what goes")
+    @Test("A collection of one property delivers changes of that property, insertions and deletions")
     func projectedCollection() throws {
         let (stage, diary) = try stage()
         func note(_ change: RealmCollectionChange<ProjectedCollection<String>>) {
@@ -145,7 +145,7 @@ struct ObservingProjectionsTests {
         #expect(loose?.contains("Change notifications are only supported on managed collections.") == true)
     }
 
-    @Test("on a queue from elsewhere; results and sections of projections by their key paths")
+    @Test("Projections are observed on another queue, and their results and sections by key paths")
     func elsewhere() throws {
         let (stage, diary) = try stage()
         let realm = try Realm(configuration: stage.configuration)
@@ -179,7 +179,7 @@ struct ObservingProjectionsTests {
         names.invalidate()
     }
 
-    @Test("on actors: projections, their collections, and sections", .timeLimit(.minutes(30)))
+    @Test("Projections, their collections and sections are observed on actors", .timeLimit(.minutes(30)))
     func onActors() async throws {
         let configuration = Realm.Configuration(
             inMemoryIdentifier: UUID().uuidString, objectTypes: [ProjectionModels.City.self, Person.self])
@@ -197,7 +197,7 @@ struct ObservingProjectionsTests {
         for token in tokens { #expect(token.invalidate()) }
     }
 
-    @Test("sequences of changes of projections and of sections end with what they are of")
+    @Test("Sequences of changes of projections and sections end with their objects")
     @MainActor func sequences() async throws {
         let configuration = Realm.Configuration(
             inMemoryIdentifier: UUID().uuidString, objectTypes: [ProjectionModels.City.self, Person.self])
@@ -219,7 +219,7 @@ struct ObservingProjectionsTests {
     }
 }
 
-/// An actor that observes what projections show.
+/// An actor that observes projections.
 private actor ProjectionWatcher: NotingActor {
     private typealias PersonView = ProjectionModels.PersonView
     private var realm: Realm?

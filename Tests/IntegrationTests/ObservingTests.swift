@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What observers of collections, maps, objects and Realms are told. Each stage is a queue of its own: calls come on
-// it, so that an empty block behind them is all the waiting that is needed.
+// Notifications of collections, maps, objects and Realms. Each stage has its own queue, on which it is notified, so
+// waiting for an empty block on the queue is enough.
 
 import Dispatch
 import Foundation
@@ -26,7 +26,7 @@ class Unrelated: Object {
     @Persisted var value = 0
 }
 
-/// A Realm on a queue of its own.
+/// A Realm on its own queue.
 final class Stage: @unchecked Sendable {
     // Sendable: everything is used on the queue.
     let queue = DispatchQueue(label: "stage")
@@ -54,11 +54,11 @@ final class Stage: @unchecked Sendable {
         settle()
     }
 
-    /// Until everything that is due has been delivered.
+    /// Waits until all pending notifications have been delivered.
     func settle() { for _ in 0..<3 { queue.sync {} } }
 }
 
-/// What an observer was told.
+/// The notifications of an observer.
 final class Diary: @unchecked Sendable {
     // Sendable: written and read on the stage's queue.
     var lines: [String] = []
@@ -79,7 +79,7 @@ final class Diary: @unchecked Sendable {
     }
 }
 
-/// What was noted, taken on the stage's queue: for what is noted after commits made elsewhere.
+/// The log of a diary, read on the stage's queue, for notifications of commits made elsewhere.
 func diaryLines(_ stage: Stage, _ diary: Diary) -> [String] { stage.queue.sync { diary.take() } }
 
 @Suite struct ObservingTests {
@@ -95,7 +95,7 @@ func diaryLines(_ stage: Stage, _ diary: Diary) -> [String] { stage.queue.sync {
         try #require(realm.object(ofType: Watched.self, forPrimaryKey: id))
     }
 
-    @Test("all objects of a class: initial, then insertions, deletions and modifications by position")
+    @Test("Results of all objects deliver insertions, deletions and modifications by position")
     func table() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in diary.tokens = [realm.objects(Watched.self).observe { diary.note($0) }] }
@@ -112,7 +112,7 @@ func diaryLines(_ stage: Stage, _ diary: Diary) -> [String] { stage.queue.sync {
         #expect(diary.take() == [])
     }
 
-    @Test("filtered results: entering is an insertion, leaving a deletion; insert and delete at once is nothing")
+    @Test("Filtered results deliver an entering object as insertion and a leaving one as deletion")
     func filtered() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in
@@ -134,7 +134,7 @@ func diaryLines(_ stage: Stage, _ diary: Diary) -> [String] { stage.queue.sync {
         #expect(diary.take() == [])
     }
 
-    @Test("sorted results: a changed place is a deletion and an insertion")
+    @Test("Sorted results deliver a move as a deletion and an insertion")
     func sorted() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in
@@ -152,7 +152,7 @@ func diaryLines(_ stage: Stage, _ diary: Diary) -> [String] { stage.queue.sync {
         #expect(diary.take() == ["d[] i[] m[3]"])
     }
 
-    @Test("changes of linked objects count to depth 4, and key paths choose among them")
+    @Test("Changes of linked objects are delivered up to depth 4, and key paths limit them")
     func links() throws {
         let (stage, diary) = try filled(6)
         try stage.write { realm in
@@ -181,7 +181,7 @@ func diaryLines(_ stage: Stage, _ diary: Diary) -> [String] { stage.queue.sync {
         #expect(named.take() == ["d[0] i[] m[]"])
     }
 
-    @Test("lists of objects and of values, sets, linking objects; an owner deleted empties them once")
+    @Test("Lists, sets and linking objects deliver changes, and deleting their owner empties them once")
     func collections() throws {
         let (stage, _) = try filled(6)
         let (list, numbers, set, backlinks) = (Diary(), Diary(), Diary(), Diary())
@@ -217,7 +217,7 @@ func diaryLines(_ stage: Stage, _ diary: Diary) -> [String] { stage.queue.sync {
         #expect(ordered.take() == ["initial 0", "d[] i[0, 1, 2] m[]", "d[1] i[0] m[]"])
         #expect(list.take() == ["d[0] i[2] m[1]"])
         #expect(set.take() == ["d[] i[] m[0]"])
-        // It links to the owner, whose lists have changed.
+        // The row that links to the owner, whose lists have changed.
         #expect(backlinks.take() == ["d[] i[] m[0]"])
         try stage.write { realm in realm.delete(try find(0, realm)) }
         #expect(list.take() == ["d[0, 1, 2] i[] m[]"])
@@ -228,7 +228,7 @@ func diaryLines(_ stage: Stage, _ diary: Diary) -> [String] { stage.queue.sync {
         #expect(list.take() == [])
     }
 
-    @Test("maps tell keys in their order; a deleted value object is a modification")
+    @Test("Maps deliver keys in order, and a deleted object is a modification")
     func maps() throws {
         let (stage, diary) = try filled()
         func lines<M: RealmKeyedCollection>(_ change: RealmMapChange<M>) {
@@ -259,10 +259,10 @@ func diaryLines(_ stage: Stage, _ diary: Diary) -> [String] { stage.queue.sync {
         }
         #expect(diary.take() == [#"d["a"] i[] m["b"]"#, #"d[] i[] m["x"]"#])
         let values = try stage.on { try find(0, $0).links.values.map { $0 == nil } as [Bool] }
-        #expect(values == [true], "the key is there, with nil")
+        #expect(values == [true], "the key must still exist, with nil")
     }
 
-    @Test("an object tells names and new values of its own write, old values of others' writes, and its deletion once")
+    @Test("An object delivers new values of own writes, also old values of others' writes, and its deletion once")
     func object() throws {
         try withFile([Watched.self, Unrelated.self]) { configuration in
             let stage = try Stage(configuration)
@@ -307,7 +307,7 @@ func diaryLines(_ stage: Stage, _ diary: Diary) -> [String] { stage.queue.sync {
         }
     }
 
-    @Test("an object with key paths over links, lists and backlinks")
+    @Test("Key paths of an object may follow links, lists and linking objects")
     func objectKeyPaths() throws {
         let (stage, _) = try filled()
         let (link, list, content, back) = (Diary(), Diary(), Diary(), Diary())
@@ -339,7 +339,7 @@ func diaryLines(_ stage: Stage, _ diary: Diary) -> [String] { stage.queue.sync {
         #expect(link.take() + list.take() + content.take() + back.take() == [])
     }
 
-    @Test("a token ends its observation, also from within the block; silent writes are not told")
+    @Test("A token can end its observation inside the block, and silent writes are not delivered")
     func tokens() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in
@@ -374,7 +374,7 @@ func diaryLines(_ stage: Stage, _ diary: Diary) -> [String] { stage.queue.sync {
         #expect(diary.take() == ["initial 2"])
     }
 
-    @Test("a block may write; what it wrote is told in the next call")
+    @Test("A block may write, and its changes are delivered in the next call")
     func writeInBlock() throws {
         let (stage, diary) = try filled(1)
         try stage.on { realm in
@@ -390,7 +390,7 @@ func diaryLines(_ stage: Stage, _ diary: Diary) -> [String] { stage.queue.sync {
         #expect(diary.take() == ["initial 1", "d[] i[1] m[]", "d[] i[2] m[]", "d[] i[3] m[]"])
     }
 
-    @Test("the Realm tells its own commits at once and others' when it moves on; without autorefresh it asks")
+    @Test("A Realm notifies of own commits immediately, and of others' when it advances")
     func realm() throws {
         try withFile([Watched.self, Unrelated.self]) { configuration in
             let stage = try Stage(configuration)
@@ -425,8 +425,8 @@ func diaryLines(_ stage: Stage, _ diary: Diary) -> [String] { stage.queue.sync {
         }
     }
 
-    // It was refused as within any other block, so that a Realm without autorefresh never heard of others again.
-    @Test("a block that is told to refresh may do so, and is told of the change within")
+    // A Realm without autorefresh must be able to refresh in the block of `refreshRequired`.
+    @Test("A block that is notified of refreshRequired may refresh, and is notified of the change inside the call")
     func refreshWhenAsked() throws {
         try withFile([Watched.self, Unrelated.self]) { configuration in
             let stage = try Stage(configuration)
@@ -450,7 +450,7 @@ func diaryLines(_ stage: Stage, _ diary: Diary) -> [String] { stage.queue.sync {
         }
     }
 
-    @Test("a Realm without observers moves on at the next turn of its queue, unless autorefresh is off")
+    @Test("A Realm without observers advances at the next turn of its queue, unless autorefresh is off")
     func autorefresh() throws {
         try withFile([Watched.self, Unrelated.self]) { configuration in
             let stage = try Stage(configuration)
@@ -464,7 +464,7 @@ func diaryLines(_ stage: Stage, _ diary: Diary) -> [String] { stage.queue.sync {
         }
     }
 
-    @Test("observing on a queue from elsewhere")
+    @Test("Results and objects can be observed on another queue")
     func onQueue() throws {
         try withFile([Watched.self, Unrelated.self]) { configuration in
             let realm = try Realm(configuration: configuration)
@@ -539,7 +539,7 @@ func diaryLines(_ stage: Stage, _ diary: Diary) -> [String] { stage.queue.sync {
         },
     ]
 
-    /// Test bodies may run on the main thread, whose queue would do.
+    /// Test bodies may run on the main thread, which has a queue.
     private static func onPlainThread(_ body: @escaping @Sendable () throws -> NotificationToken) throws {
         nonisolated(unsafe) var words: String?
         let done = DispatchSemaphore(value: 0)
@@ -551,7 +551,7 @@ func diaryLines(_ stage: Stage, _ diary: Diary) -> [String] { stage.queue.sync {
         misuse(words ?? "none")
     }
 
-    @Test("what cannot be observed says why", arguments: refusals)
+    @Test("Observing an invalid object or collection is refused with the reason", arguments: refusals)
     func refusal(_ wrong: MisuseCase) throws {
         #expect(try wrong.message().contains(wrong.words))
     }

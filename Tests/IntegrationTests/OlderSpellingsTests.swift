@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spellings of RealmSwift that have to compile, each used once: enums in boxes, values as objects of the runtime,
-// decimals that are constants, generic code over boxes and areas.
+// Names of RealmSwift that must compile, each used once: enums in RealmProperty, values as AnyObject, constant
+// decimals, generic code over RealmProperty and areas.
 
 import Foundation
 import RealmSwift
@@ -44,12 +44,12 @@ enum OlderSpellings {
     }
 }
 
-@Suite("Spellings of RealmSwift that are rare or old")
+@Suite("Rare and deprecated names of RealmSwift")
 struct OlderSpellingsTests {
     private typealias Boxes = OlderSpellings.Boxes
     private typealias Shop = OlderSpellings.Shop
 
-    @Test("an enum of the older kind is stored in boxes, read by name and sought")
+    @Test("An enum of the older kind is stored in RealmProperty, read by name and queried")
     func enumsInBoxes() throws {
         let realm = try memoryRealm(Boxes.self)
         #expect(
@@ -74,14 +74,14 @@ struct OlderSpellingsTests {
         #expect(loose.size.value == nil && loose.word.value == nil && loose["size"] == nil)
     }
 
-    @Test("boxes by their old name hold enums and decimals, and code is generic over them")
+    @Test("RealmOptional stores enums and decimals, and generic code can use it")
     func oldBoxes() throws {
-        // Asked for at run time: the compiler warns of all that is deprecated.
+        // Looked up at run time, because the compiler warns about all deprecated names.
         let uses = try #require(OldBoxUses() as Any as? any RunnableBoxUses)
         try uses.run()
     }
 
-    @Test("values are asked for as objects of the runtime")
+    @Test("Collections return values as AnyObject")
     func runtimeObjects() throws {
         let realm = try memoryRealm(Shop.self, OlderSpellings.Place.self)
         let shop = try realm.write {
@@ -111,7 +111,7 @@ struct OlderSpellingsTests {
         #expect(value == "v" && shop.map.value(forKey: "k") as? String == "v")
     }
 
-    @Test("a decimal that is a constant changes its sign; a variable gets another one")
+    @Test("negate() changes a constant decimal in place, and assigns a new one to a variable")
     func decimals() {
         let constant: Decimal128 = 1
         constant.negate()
@@ -119,7 +119,7 @@ struct OlderSpellingsTests {
         var variable = constant
         variable.negate()
         #expect(variable == 1 && constant == -1)
-        // Where only SignedNumeric is known it is a variable too.
+        // Also if the generic constraint is only SignedNumeric.
         func negated<T: SignedNumeric>(_ number: T) -> T {
             var number = number
             number.negate()
@@ -135,7 +135,7 @@ struct OlderSpellingsTests {
         #expect(!constant.isSignalingNaN && Decimal128("snan").isSignalingNaN)
     }
 
-    @Test("a token of no observation can be made, and a property set by an undefined key")
+    @Test("An empty NotificationToken can be created, and setValue(_:forUndefinedKey:) sets a property")
     func small() throws {
         var token = NotificationToken()
         #expect(token.invalidate())
@@ -148,7 +148,7 @@ struct OlderSpellingsTests {
         }
     }
 
-    @Test("code is generic over the areas that points are sought in")
+    @Test("Generic code can use any area in a query")
     func areas() throws {
         let realm = try memoryRealm(Shop.self, OlderSpellings.Place.self)
         try realm.write {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program sees that imports RealmSwift and nothing else, as programs on Apple's systems do. No other import but
-// the testing library's may stand here.
+// The names that a program sees if it imports only RealmSwift, as programs on Apple's systems do. This file may
+// import nothing else except the testing library.
 
 import RealmSwift
 import Testing
@@ -19,7 +19,7 @@ struct OneImportTests {
             configuration: .init(inMemoryIdentifier: UUID().uuidString, objectTypes: [OneImportDog.self]))
     }
 
-    @Test("Foundation's types in models, files and predicates come with RealmSwift")
+    @Test("RealmSwift exports Foundation's types for models, files and predicates")
     func foundation() throws {
         let realm = try open()
         let file: URL? = Realm.Configuration(fileURL: URL(fileURLWithPath: "/tmp/dogs.realm")).fileURL
@@ -33,7 +33,7 @@ struct OneImportTests {
         #expect(dogs.where { $0.born > Date(timeIntervalSince1970: 1) }.map(\.name) == ["Ada"])
     }
 
-    @Test("SortDescriptor is Realm's, by its module's name and alone")
+    @Test("SortDescriptor is RealmSwift's, with and without the module's name")
     func sortDescriptor() throws {
         let realm = try open()
         try realm.write { for name in ["b", "c", "a"] { realm.create(OneImportDog.self, value: ["name": name]) } }

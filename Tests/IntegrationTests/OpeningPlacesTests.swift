@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Realms that are opened for an actor, or elsewhere first, know the line that has asked for them; misuse tells that
-// line, and who it is that misuses.
+// Realms of actors, and Realms that the library opens, record the line that asked for them. The message of a
+// programmer error contains that line, and the thread, task or actor that made the wrong call.
 
 import Dispatch
 import Foundation
@@ -15,19 +15,19 @@ private func memory() -> Realm.Configuration {
     Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [PlacedRow.self])
 }
 
-/// The lines of this file that have opened the Realms of this database.
+/// The lines of this file that opened the Realms of this database.
 private func lines(_ realm: Realm) -> Set<UInt> {
     Set(realm.pins().compactMap { pin in pin.fileID == #fileID ? pin.line : nil })
 }
 
-/// Of each Realm that is open, not of what was frozen of them.
+/// The line of each open Realm, without frozen ones.
 private func openingLines(_ realm: Realm) -> [UInt] {
     realm.pins().filter { $0.holder == .realm }.compactMap(\.line)
 }
 
-/// Wrongly handed on, which is what is tested.
+/// Passes a Realm to a wrong thread, for the test.
 private struct Parcel: @unchecked Sendable {
-    // Sendable: used where it must not be, by one at a time.
+    // Sendable: used where it must not be, but not by two threads at once.
     let realm: Realm
     let line: UInt
 }
@@ -60,7 +60,7 @@ private actor Opener {
     func count() -> Int { realm?.objects(PlacedRow.self).count ?? -1 }
 }
 
-/// Uses a Realm that is another actor's.
+/// Uses a Realm of another actor.
 private actor Intruder {
     private var realm: Realm?
 
@@ -70,9 +70,9 @@ private actor Intruder {
     }
 }
 
-@Suite("Where Realms were opened")
+@Suite("Lines that opened Realms")
 struct OpeningPlacesTests {
-    @Test("for actors: by open, with and without progress, and by the initialiser")
+    @Test("A Realm of an actor records the line of its open() or initialiser")
     func actors() async throws {
         let openers = [Opener(), Opener(), Opener()]
         _ = try await openers[0].open(memory())
@@ -81,14 +81,14 @@ struct OpeningPlacesTests {
         for opener in openers { #expect(await opener.count() == 0) }
     }
 
-    @Test("for the main actor")
+    @Test("A Realm of the main actor records its line")
     @MainActor func mainActor() async throws {
         let line: UInt = #line + 1
         let realm = try await Realm(configuration: memory(), downloadBeforeOpen: .never)
         #expect(lines(realm) == [line])
     }
 
-    @Test("for the queue of asyncOpen")
+    @Test("A Realm of asyncOpen records its line")
     func asyncOpen() async throws {
         let queue = DispatchQueue(label: "opening")
         let line: UInt = #line + 2
@@ -100,7 +100,7 @@ struct OpeningPlacesTests {
         #expect(found == [line])
     }
 
-    @Test("references to functions have RealmSwift's types, and no place")
+    @Test("Functions that open Realms can be referenced with RealmSwift's types, without a line")
     func references() async throws {
         let open: (Realm.Configuration, DispatchQueue, @escaping (Result<Realm, any Error>) -> Void) -> AsyncOpenTask =
             Realm.asyncOpen(configuration:callbackQueue:callback:)
@@ -116,7 +116,7 @@ struct OpeningPlacesTests {
         _ = make
     }
 
-    @Test("Realms that the library opens, to observe on a queue, to thaw, for ThreadSafe, have the line of the first")
+    @Test("A Realm that the library opens records the line of the first Realm")
     func openedByLibrary() throws {
         let line: UInt = #line + 1
         let realm = try Realm(configuration: memory())
@@ -138,7 +138,7 @@ struct OpeningPlacesTests {
         #expect(token.invalidate())
     }
 
-    @Test("misuse tells the actor and the line that have opened, and the queue, the task or the actor that uses it")
+    @Test("The message of a wrong access names the actor and line that opened the Realm, and the accessing queue, task or actor")
     func words() async throws {
         let opener = Opener()
         let parcel = try await opener.open(memory())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening: where the file lies, which instance comes back, what a second opening may differ in, and when a file is
-// really closed.
+// Opening: the location of the file, the instance that is returned, the settings in which a second opening may
+// differ, and the closing of the file.
 
 import Dispatch
 import Foundation
@@ -8,7 +8,7 @@ import RealmSwift
 import Synchronization
 import Testing
 
-/// A folder that ends with the test.
+/// A folder that is removed at the end of the test.
 final class TestFolder: Sendable {
     let url: URL
     init() {
@@ -21,7 +21,7 @@ final class TestFolder: Sendable {
     var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: url.path))?.sorted() ?? [] }
 }
 
-/// What a process wrote before it ended.
+/// The standard error of an ended process.
 func words(_ result: ExitTest.Result?) -> String {
     String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
 }
@@ -46,7 +46,7 @@ class OpeningLinker: Object {
     @Persisted var item: OpeningItem?
 }
 
-/// Opens a Realm where another one of it writes.
+/// Opens a Realm while another Realm of the file is in a write transaction.
 private actor Doorkeeper {
     func openWithinWrite(_ narrow: Realm.Configuration, _ wide: Realm.Configuration) async throws {
         let realm = try await Realm(configuration: narrow, actor: self)
@@ -62,7 +62,7 @@ private actor Doorkeeper {
     }
 }
 
-/// What contradicts itself, or what is open already: ends the program.
+/// Settings that contradict each other or an open Realm, and end the program.
 enum OpeningMisuse: String, CaseIterable, Codable, Sendable {
     case noPlace, emptyIdentifier, shortKey, noVersion, readOnlyDeletes, readOnlyCompacts, otherMode, otherVersion
     case queueElsewhere, concurrentQueue, globalQueue, subset
@@ -122,7 +122,7 @@ enum OpeningMisuse: String, CaseIterable, Codable, Sendable {
             fileURL: folder.file(name), schemaVersion: version, objectTypes: [OpeningItem.self, OpeningLinker.self])
     }
 
-    @Test("settings that contradict each other, or what is open, end the program", arguments: OpeningMisuse.allCases)
+    @Test("Settings that contradict each other or an open Realm end the program", arguments: OpeningMisuse.allCases)
     func misuse(_ misuse: OpeningMisuse) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [misuse] in
             try misuse.run()
@@ -130,7 +130,7 @@ enum OpeningMisuse: String, CaseIterable, Codable, Sendable {
         #expect(words(result).contains(misuse.gist), "\(words(result))")
     }
 
-    @Test("one path on one thread is one Realm; other paths and other threads give others")
+    @Test("Opening a path twice on a thread returns equal Realms; other paths and threads have others")
     func equality() throws {
         let one = try Realm(configuration: configuration())
         #expect(try Realm(configuration: configuration()) == one)
@@ -140,7 +140,7 @@ enum OpeningMisuse: String, CaseIterable, Codable, Sendable {
         onOtherThread { #expect(try! Realm(configuration: configuration) != shared) }
     }
 
-    @Test("a path with detours leads to the same Realm", arguments: ["x/..", ".", "", "./x/..", "x/y/../.."])
+    @Test("Different spellings of a path open the same Realm", arguments: ["x/..", ".", "", "./x/..", "x/y/../.."])
     func detours(detour: String) throws {
         let one = try Realm(configuration: configuration())
         var other = configuration()
@@ -148,7 +148,7 @@ enum OpeningMisuse: String, CaseIterable, Codable, Sendable {
         #expect(try Realm(configuration: other) == one)
     }
 
-    @Test("the file is closed when the last Realm, object, result or list of it has gone, and not before")
+    @Test("The file is closed when its last Realm, object, results or list is released")
     func closing() throws {
         let configuration = configuration()
         var realm: Realm? = try Realm(configuration: configuration)
@@ -172,13 +172,13 @@ enum OpeningMisuse: String, CaseIterable, Codable, Sendable {
         results = nil
         _ = (realm, object, results)
         #expect(try Realm.deleteFiles(for: configuration))
-        #expect(folder.names == ["a.realm.lock"], "the lock file stays")
+        #expect(folder.names == ["a.realm.lock"], "only the lock file must remain")
         #expect(!Realm.fileExists(for: configuration))
         #expect(try Realm(configuration: configuration).isEmpty)
     }
 
-    // It waited for ever.
-    @Test("classes that the file does not have are refused where a write is open on the thread, and wait for others")
+    // Waiting here would never end.
+    @Test("Opening with new classes is refused inside a write of the thread, and waits for a write of another thread")
     func withinWrite() throws {
         let folder = TestFolder()
         let narrow = Realm.Configuration(fileURL: folder.file(), objectTypes: [OpeningItem.self])
@@ -202,7 +202,7 @@ enum OpeningMisuse: String, CaseIterable, Codable, Sendable {
         #expect(found.withLock { $0 } == 1)
     }
 
-    @Test("and where it is open on the queue")
+    @Test("Opening with new classes is refused inside a write of the queue")
     func withinWriteOfQueue() throws {
         let folder = TestFolder()
         let narrow = Realm.Configuration(fileURL: folder.file(), objectTypes: [OpeningItem.self])
@@ -218,7 +218,7 @@ enum OpeningMisuse: String, CaseIterable, Codable, Sendable {
         }
     }
 
-    @Test("and where it is open on the actor, however the other one is confined")
+    @Test("Opening with new classes is refused inside a write of the actor")
     func withinWriteOfActor() async throws {
         let folder = TestFolder()
         let narrow = Realm.Configuration(fileURL: folder.file(), objectTypes: [OpeningItem.self])
@@ -226,7 +226,7 @@ enum OpeningMisuse: String, CaseIterable, Codable, Sendable {
         try await Doorkeeper().openWithinWrite(narrow, wide)
     }
 
-    @Test("files that are open under another path are not deleted")
+    @Test("A file that is open under another path cannot be deleted")
     func closingByAnotherPath() throws {
         let realm = try Realm(configuration: configuration())
         let link = folder.file("link")
@@ -238,7 +238,7 @@ enum OpeningMisuse: String, CaseIterable, Codable, Sendable {
         #expect(realm.isEmpty)
     }
 
-    @Test("a relative fileURL and names beyond ASCII are files like others")
+    @Test("A file may have a relative URL and a name beyond ASCII")
     func names() throws {
         let name = "Räucher käse 日本 %20 #1.realm"
         do {
@@ -249,7 +249,7 @@ enum OpeningMisuse: String, CaseIterable, Codable, Sendable {
         #expect(try Realm(configuration: configuration(name)).objects(OpeningItem.self).count == 1)
     }
 
-    @Test("init(fileURL:) changes nothing of the default configuration but the file")
+    @Test("init(fileURL:) uses the default configuration except for the file")
     func initWithURL() throws {
         let realm = try Realm(fileURL: folder.file("c.realm"))
         #expect(realm.configuration.fileURL == folder.file("c.realm"))
@@ -257,7 +257,7 @@ enum OpeningMisuse: String, CaseIterable, Codable, Sendable {
         #expect(folder.names.contains("c.realm"))
     }
 
-    @Test("the schema version in force is shown, and never goes back")
+    @Test("The configuration of a Realm has the current schema version, which never decreases")
     func schemaVersion() throws {
         #expect(try Realm(configuration: configuration(version: 10)).configuration.schemaVersion == 10)
         let before = try Data(contentsOf: folder.file())
@@ -271,7 +271,7 @@ enum OpeningMisuse: String, CaseIterable, Codable, Sendable {
         #expect(try Realm(configuration: configuration(version: 11)).configuration.schemaVersion == 11)
     }
 
-    @Test("a seed file is copied only where there is no file yet")
+    @Test("A seed file is copied only if the file does not exist yet")
     func seed() throws {
         do {
             let seed = try Realm(configuration: configuration("seed.realm"))
@@ -292,7 +292,7 @@ enum OpeningMisuse: String, CaseIterable, Codable, Sendable {
         #expect(!FileManager.default.fileExists(atPath: folder.file("b.realm").path))
     }
 
-    @Test("a seed file is copied for those too who only read")
+    @Test("A seed file is copied also for a read-only Realm")
     func readOnlySeed() throws {
         do {
             let seed = try Realm(configuration: configuration("seed.realm"))
@@ -304,13 +304,13 @@ enum OpeningMisuse: String, CaseIterable, Codable, Sendable {
         #expect(try Realm(configuration: configuration).objects(OpeningItem.self).count == 1)
         #expect(folder.names.contains("a.realm"))
         try FileManager.default.removeItem(at: folder.file("seed.realm"))
-        #expect(try Realm(configuration: configuration).objects(OpeningItem.self).count == 1, "not copied again")
+        #expect(try Realm(configuration: configuration).objects(OpeningItem.self).count == 1, "the seed must not be copied again")
         configuration.fileURL = folder.file("b.realm")
         let missing = #expect(throws: Realm.Error.self) { try Realm(configuration: configuration) }
         #expect(missing?.code == .fileNotFound && missing?.fileURL == folder.file("seed.realm"))
     }
 
-    @Test("the default file lies in XDG_DATA_HOME under the program's name, and its folder is made")
+    @Test("The default file is in XDG_DATA_HOME in a folder with the program's name, which is created")
     func defaultFile() async {
         await #expect(processExitsWith: .success) {
             let data = TestFolder()
@@ -335,7 +335,7 @@ enum OpeningMisuse: String, CaseIterable, Codable, Sendable {
         }
     }
 
-    @Test("where no default folder can be made the error names both variables")
+    @Test("If the default folder cannot be created, the error names both environment variables")
     func noDefaultFile() async {
         await #expect(processExitsWith: .success) {
             let folder = TestFolder()

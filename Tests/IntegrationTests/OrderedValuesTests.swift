@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of lists, sets and maps in order and each once, as live results.
+// Sorted and distinct values of lists, sets and maps, as live results.
 
 import Foundation
 import RealmSwift
@@ -20,9 +20,9 @@ enum OrderedModels {
     }
 }
 
-@Suite("Values in order")
+@Suite("Sorted values")
 struct OrderedValuesTests {
-    @Test("sorted values come in order, nil first, and follow the collection")
+    @Test("Sorted values are in order with nil first, and follow the collection")
     func sorted() throws {
         try OrderedModels.write { _, holder in
             holder.list.append(objectsIn: [3, nil, 1, 2, 1])
@@ -38,7 +38,7 @@ struct OrderedValuesTests {
         }
     }
 
-    @Test("texts are ordered by their bytes, NaN comes first")
+    @Test("Texts are sorted by their bytes, and NaN is first")
     func orders() throws {
         try OrderedModels.write { _, holder in
             holder.words.append(objectsIn: ["b", "é", "B", "a", "e\u{301}"])
@@ -54,7 +54,7 @@ struct OrderedValuesTests {
         }
     }
 
-    @Test("sets and maps are ordered by value too, and are empty when their owner is gone")
+    @Test("Values of sets and maps can be sorted, and are empty after the owner is deleted")
     func others() throws {
         try OrderedModels.write { realm, holder in
             holder.set.insert(objectsIn: [2, 9, 5])
@@ -87,7 +87,7 @@ struct OrderedValuesTests {
         },
     ]
 
-    @Test("refuse with the words that RealmSwift's users know", arguments: refusals)
+    @Test("Invalid sorts are refused with RealmSwift's messages", arguments: refusals)
     func refuses(_ misuse: MisuseCase) throws {
         let message = try misuse.message()
         #expect(message.contains(misuse.words), "\(message)")

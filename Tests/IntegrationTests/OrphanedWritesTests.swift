@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A write that was begun on a Realm that nobody holds goes on until it is committed or cancelled, or its thread, queue or
-// actor ends.
+// A write that was begun on a Realm without references continues until it is committed or cancelled, or until its
+// thread, queue or actor ends.
 
 import Dispatch
 import Foundation
@@ -40,7 +40,8 @@ private actor KeptActor {
     func add(_ configuration: Realm.Configuration, id: Int) async throws {
         _ = try await Realm(configuration: configuration, actor: self).create(KeptRow.self, value: ["id": id])
     }
-    /// In one call: within a task such a write is rolled back after 2 seconds, which a loaded machine may take between two.
+    /// In one call: in a task such a write is rolled back after 2 seconds, which may pass between two calls on a busy
+    /// machine.
     func beginTwice(
         _ configuration: Realm.Configuration, other narrow: Realm.Configuration
     ) async throws -> String? {
@@ -60,11 +61,11 @@ private actor KeptActor {
 }
 
 @Suite struct OrphanedWritesTests {
-    @Test("on a thread, in a file and in memory", arguments: [true, false])
+    @Test("A write on an unreferenced Realm continues on its thread, in a file and in memory", arguments: [true, false])
     func onThread(inMemory: Bool) throws {
         let folder = inMemory ? nil : TestFolder()
         let configuration = configuration(folder)
-        // A database in memory lives as long as a Realm of it.
+        // An in-memory database lives as long as one of its Realms.
         let keeper = inMemory ? try Realm(configuration: configuration) : nil
         onOtherThread {
             try! Realm(configuration: configuration).beginWrite()
@@ -84,7 +85,7 @@ private actor KeptActor {
         withExtendedLifetime(keeper) {}
     }
 
-    @Test("who would wait for himself is told so, on a queue and an actor too")
+    @Test("A write that would wait for an unreferenced write of its own queue or actor is refused")
     func waitsForItself() async throws {
         let folder = TestFolder()
         let configuration = configuration(folder)
@@ -104,7 +105,7 @@ private actor KeptActor {
         try await actor.cancel(configuration)
     }
 
-    @Test("who waits for the end of such a write is told of it when it is rolled back")
+    @Test("A reference made in an unreferenced write does not resolve after its rollback")
     func outcome() throws {
         let folder = TestFolder()
         let configuration = configuration(folder)
@@ -124,7 +125,7 @@ private actor KeptActor {
         }
     }
 
-    @Test("a cancelled one leaves nothing, and objects that are held keep the Realm as ever")
+    @Test("A cancelled unreferenced write leaves no changes, and objects keep the Realm alive")
     func cancelled() throws {
         let folder = TestFolder()
         let configuration = configuration(folder)
@@ -142,7 +143,7 @@ private actor KeptActor {
         #expect(count(configuration) == 1)
     }
 
-    @Test("it ends with its thread: others write then, and nothing of it is there")
+    @Test("An unreferenced write is rolled back when its thread ends")
     func endOfThread() throws {
         let folder = TestFolder()
         let configuration = configuration(folder)
@@ -158,12 +159,12 @@ private actor KeptActor {
         }
     }
 
-    @Test("on a pool's thread, which goes on with other work, it ends after some seconds")
+    @Test("An unreferenced write on a thread of a pool is rolled back after some seconds")
     func onPoolThread() throws {
         let folder = TestFolder()
         let configuration = configuration(folder)
         DispatchQueue.global().sync {
-            // A block that is run by another thread than the caller's.
+            // A block that another thread than the caller's runs.
             DispatchQueue.concurrentPerform(iterations: 4) { number in
                 if number == 0 { try! Realm(configuration: configuration).beginWrite() }
             }
@@ -175,7 +176,7 @@ private actor KeptActor {
         }
     }
 
-    @Test("on a serial queue, over several blocks, and it ends with the queue")
+    @Test("An unreferenced write continues over several blocks of a queue, and is rolled back with the queue")
     func onQueue() throws {
         let folder = TestFolder()
         let configuration = configuration(folder)
@@ -198,7 +199,7 @@ private actor KeptActor {
         }
     }
 
-    @Test("on an actor, over several calls, and it ends with the actor")
+    @Test("An unreferenced write continues over several calls of an actor, and is rolled back with the actor")
     func onActor() async throws {
         let folder = TestFolder()
         let configuration = configuration(folder)
@@ -218,7 +219,7 @@ private actor KeptActor {
         }
     }
 
-    @Test("on the main actor")
+    @Test("An unreferenced write continues on the main actor")
     @MainActor func onMain() throws {
         let folder = TestFolder()
         let configuration = configuration(folder)
@@ -228,7 +229,7 @@ private actor KeptActor {
         #expect(count(configuration) == 1)
     }
 
-    @Test("another Realm of the file on that thread would wait for itself: an error or misuse, as other settings are")
+    @Test("Inside an unreferenced write, other Realms of the file are refused on its thread")
     func otherRealm() throws {
         let folder = TestFolder()
         let configuration = configuration(folder)
@@ -249,7 +250,7 @@ private actor KeptActor {
         }
     }
 
-    @Test("a `write` whose Realm nobody else holds, within which Realms come and go, is one write")
+    @Test("A `write` on an unreferenced Realm is one transaction for all Realms that its block opens")
     func within() throws {
         let folder = TestFolder()
         let configuration = configuration(folder)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commits of another process reach the observers of this one, soon and without anybody asking.
+// Observers are notified of commits of another process, promptly and without a refresh.
 
 import Dispatch
 import Foundation
@@ -13,7 +13,7 @@ final class DistantRow: Object {
 }
 
 @Suite struct OtherProcessesCommitsTests {
-    /// How long a delivery may take: a machine that does nothing else is asked for 50 by the environment.
+    /// The limit for a delivery. The environment sets 50 on a machine that does nothing else.
     private static let limit =
         UInt64(ProcessInfo.processInfo.environment["REGNUM_DELIVERY_MILLISECONDS"] ?? "") ?? 500
 
@@ -21,7 +21,7 @@ final class DistantRow: Object {
         Realm.Configuration(fileURL: URL(fileURLWithPath: path), objectTypes: [DistantRow.self])
     }
 
-    /// What the other process does, on one thread.
+    /// The other process, on one thread.
     static func commit(_ path: String) throws {
         let realm = try Realm(configuration: configuration(path))
         for id in 1...3 {
@@ -32,7 +32,7 @@ final class DistantRow: Object {
         }
     }
 
-    @Test("the commit of another process is delivered to an observer within its time", .timeLimit(.minutes(30)))
+    @Test("A commit of another process is delivered to an observer in time", .timeLimit(.minutes(30)))
     func delivered() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("distant-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -63,17 +63,17 @@ final class DistantRow: Object {
             last = try #require(await iterator.next())
             if last.count == 1 { first = last.at }
         }
-        // Uptime counts the same in both processes. A second is what the slow way takes.
+        // Uptime is the same in both processes. Without a notification the delivery takes a second.
         let committed = try #require(UInt64(try String(contentsOfFile: path + ".3", encoding: .utf8)))
         let delay = last.at > committed ? last.at - committed : 0
         #expect(delay < Self.limit * 1_000_000, "\(delay) ns; the first at \(first ?? 0)")
         try stage.on { _ in diary.tokens = [] }
     }
 
-    // The thread that waits for other processes looked at the memory that they share while the last Realm of the file
-    // gave it back, and ended the program: seen under ThreadSanitizer, once in two runs. What it looks at must stay
-    // until its watch has been taken away.
-    @Test("a file can be closed while its watch looks whether others have written")
+    // The thread that waits for other processes reads the shared memory, which must stay mapped until the watch has
+    // been removed, also when the last Realm of the file is released at that time. ThreadSanitizer finds a violation
+    // in one of two runs.
+    @Test("A file can be closed while the watch checks for commits of others")
     func closedWhileWatched() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("distant-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -84,7 +84,7 @@ final class DistantRow: Object {
         let isOver = Atomic(false)
         let shared = try FileHandle(forWritingTo: URL(fileURLWithPath: path + ".lock"))
         let bell = DispatchGroup()
-        // What processes write there that have committed.
+        // Writes that other processes make there after a commit.
         Thread.detachNewThread(in: bell) {
             while !isOver.load(ordering: .relaxed) {
                 try? shared.seek(toOffset: 1024)

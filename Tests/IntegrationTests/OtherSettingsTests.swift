@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening a Realm with other settings than those with which it is open: thrown where another thread, queue or actor has
-// it open, misuse where the caller has it open itself.
+// Opening a Realm with other settings than those of an open Realm of the file: an error is thrown if another thread,
+// queue or actor has opened that one, and it is a programmer error if the caller has.
 
 import Dispatch
 import Foundation
@@ -13,14 +13,14 @@ class SettingsRow: Object {
     @Persisted(primaryKey: true) var id = 0
 }
 
-/// A setting that differs, and the words for it.
+/// A setting that differs, and the expected message.
 enum OtherSetting: String, CaseIterable, Sendable {
     case readOnly, lowerVersion, higherVersion, memoryVersion
     #if Encryption
         case otherKey, noKey, addedKey
     #endif
 
-    /// What is open, and what is asked for.
+    /// The configuration that is open, and the other one.
     func configurations(_ folder: TestFolder) -> (open: Realm.Configuration, other: Realm.Configuration) {
         var open = Realm.Configuration(fileURL: folder.file(), schemaVersion: 3, objectTypes: [SettingsRow.self])
         var other = open
@@ -76,11 +76,11 @@ private actor SettingsOpener {
         #expect(error?.localizedDescription.contains(setting.words) == true, "\(place): \(String(describing: error))")
     }
 
-    @Test("throw in RealmSwift's words on other threads, queues and actors", arguments: OtherSetting.allCases)
+    @Test("Opening with other settings than another thread, queue or actor throws", arguments: OtherSetting.allCases)
     func elsewhere(_ setting: OtherSetting) async throws {
         let folder = TestFolder()
         let (open, other) = setting.configurations(folder)
-        // On a queue, so that it is one place that has it open, whatever thread the test runs on.
+        // On a queue, so that the same queue has it open, whatever thread runs the test.
         let home = DispatchQueue(label: "home")
         let realm = try home.sync { () -> Held in
             let realm = try Realm(configuration: open, queue: home)
@@ -113,7 +113,7 @@ private actor SettingsOpener {
         home.sync { #expect(realm.realm.objects(SettingsRow.self).count == 1) }
     }
 
-    @Test("are misuse where the caller has it open itself", arguments: OtherSetting.allCases)
+    @Test("Opening with other settings than an open Realm of the caller is a programmer error", arguments: OtherSetting.allCases)
     func here(_ setting: OtherSetting) throws {
         let folder = TestFolder()
         let (open, other) = setting.configurations(folder)
@@ -123,7 +123,7 @@ private actor SettingsOpener {
         withExtendedLifetime(realm) {}
     }
 
-    @Test("throw where another path leads to the open file")
+    @Test("Opening an open file under another path with other settings throws")
     func otherPath() throws {
         let folder = TestFolder()
         let configuration = Realm.Configuration(fileURL: folder.file(), objectTypes: [SettingsRow.self])
@@ -138,7 +138,7 @@ private actor SettingsOpener {
         withExtendedLifetime(realm) {}
     }
 
-    @Test("are free again once the Realm is closed")
+    @Test("Other settings are accepted after the Realm is closed")
     func closed() throws {
         let folder = TestFolder()
         let (open, other) = OtherSetting.higherVersion.configurations(folder)

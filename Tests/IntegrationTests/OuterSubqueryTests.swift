@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Subqueries that name the object around them, and subqueries within subqueries, as text and type-safe.
+// Subqueries that refer to the outer object, and nested subqueries, as text and type-safe.
 
 import Foundation
 import RealmSwift
 import Testing
 
-@Suite("Subqueries and what is around them") struct OuterSubqueryTests {
+@Suite("Subqueries and outer objects") struct OuterSubqueryTests {
     class Item: Object {
         @Persisted(primaryKey: true) var id: Int
         @Persisted var name: String?
@@ -16,7 +16,7 @@ import Testing
         @Persisted(originProperty: "kids") var parents: LinkingObjects<Item>
     }
 
-    /// 1 has 2 and 3, 2 has 3, 4 has itself, 5 has nothing.
+    /// 1 has 2 and 3, 2 has 3, 4 has itself, 5 has none.
     static func realm() throws -> Realm {
         let realm = try memoryRealm(Item.self)
         try realm.write {
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(
-        "a path without a variable is of the object that is queried",
+        "A path without a variable refers to the queried object",
         arguments: [
             Case("SUBQUERY(kids, $k, $k.name == name).@count == 0", [2, 3, 5]) { ($0.kids.name == $0.name).count == 0 },
             Case("SUBQUERY(kids, $k, $k.name == name).@count > 0", [1, 4]) { ($0.kids.name == $0.name).count > 0 },
@@ -84,7 +84,7 @@ import Testing
         #expect(items.where(question.query).map(\.id) == question.ids)
         let (text, values) = question.query(Query<Item>._constructForTesting())._constructPredicate()
         #expect(items.filter(NSPredicate(format: text, argumentArray: values)).map(\.id) == question.ids)
-        // Object by object, of objects that are in no Realm too.
+        // Evaluated for each object, also for unmanaged ones.
         #expect(items.filter { question.matches($0) }.map(\.id) == question.ids)
         let detached = items.map { $0.detached() }
         if !question.text.contains("parents") {
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test("SELF is the object that is queried")
+    @Test("SELF is the queried object")
     func itself() throws {
         let items = try Self.realm().objects(Item.self)
         #expect(items.filter("SUBQUERY(kids, $k, $k == SELF).@count > 0").map(\.id) == [4])
@@ -103,7 +103,7 @@ import Testing
         #expect(items.filter("SUBQUERY(kids, $k, kids.@count == 2).@count > 0").map(\.id) == [1])
     }
 
-    @Test("what a subquery asks of the object around it is observed")
+    @Test("Results follow changes of the outer object that a subquery reads")
     func observed() throws {
         let realm = try Self.realm()
         let found = realm.objects(Item.self).where { ($0.kids.name == $0.name).count > 0 }
@@ -112,7 +112,7 @@ import Testing
         #expect(found.map(\.id) == [2, 4])
     }
 
-    @Test("a condition that names no collection, or two of them, is misuse")
+    @Test("A subquery without a collection, or with two collections, is refused")
     func refused() throws {
         let none = try misuseText { _ = try Self.realm().objects(Item.self).where { ($0.id == 1).count > 0 } }
         #expect(none?.hasPrefix("Subqueries must contain a keypath starting with a collection.") == true)

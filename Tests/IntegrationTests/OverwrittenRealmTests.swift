@@ -27,7 +27,7 @@ final class OverwrittenRow: Object {
         }
     }
 
-    /// As `cp` does: the file keeps its identity, its bytes become those of the other one.
+    /// As `cp` does: the file keeps its identity and gets the bytes of the other file.
     private func overwrite(_ name: String, with other: String) throws {
         let bytes = try Data(contentsOf: folder.appendingPathComponent(other))
         let handle = try FileHandle(forWritingTo: folder.appendingPathComponent(name))
@@ -36,7 +36,7 @@ final class OverwrittenRow: Object {
         try handle.close()
     }
 
-    @Test("a write and an opening report it, and the file that was put there is used once all have closed")
+    @Test("A write and an opening report an overwritten file, and the new contents are used after all have closed")
     func noticed() throws {
         let other = configuration("other.realm")
         try autoreleasepool {
@@ -64,7 +64,7 @@ final class OverwrittenRow: Object {
     }
 
     #if os(Linux)
-        // Apart from the test above: a caught programmer error keeps the Realm, and its file stays open.
+        // Separate from the test above, because a caught programmer error keeps the Realm and its file open.
         @Test("a refresh, which cannot throw, is a programmer error that names the cause")
         func refreshed() throws {
             try fill(try Realm(configuration: configuration("other.realm")), 5000, 7)

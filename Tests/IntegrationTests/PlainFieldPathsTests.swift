@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Key paths through collections that are plain fields (`let items = List<Item>()`), and through the elements of
+// Key paths through collections that are plain fields (`let items = List<Item>()`), and through elements of
 // collections.
 
 import Foundation
@@ -51,7 +51,7 @@ import Testing
         return realm
     }
 
-    @Test("names of key paths are those of the properties")
+    @Test("Key paths have the names of their properties")
     func names() {
         #expect(_name(for: \Old.items) == "items" && _name(for: \Old.items[0].name) == "items.name")
         #expect(_name(for: \Old.items.count) == "items" && _name(for: \Old.items.first?.name) == "items.name")
@@ -71,7 +71,7 @@ import Testing
         #expect(_name(for: \Part.parts[0].wholes[0].id) == "parts.wholes.id")
     }
 
-    @Test("conditions go through them")
+    @Test("Queries follow key paths through plain fields and elements")
     func conditions() throws {
         let all = try Self.realm().objects(Old.self)
         #expect(all.where { $0.items.count > 0 }.map(\.id) == [2, 3])

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be read on the disk of an encrypted Realm in all that is made of it: migrations while they run, their
-// backups, rehearsals, seeded files, copies and compacted files. `EncryptedChurnTests` looks at each sync of the
-// engine.
+// Searches the files of an encrypted Realm for plaintext: during migrations, in backups, rehearsals, seeded files,
+// copies and compacted files. `EncryptedChurnTests` checks each sync of the engine.
 
 #if Encryption
     import Foundation
@@ -10,7 +9,7 @@
     import RegnumTestKit
     import Testing
 
-    /// A class in two versions, with a property of each sort that keeps what users write in a place of its own.
+    /// A class in two versions, with a property of each kind that stores user data in a separate structure.
     private enum SecretModels {
         class Old: MigrationCase, UniqueConstraints {
             @Persisted(primaryKey: true) var id = ""
@@ -41,9 +40,9 @@
             "SecretClass", "secretBody",
         ]
 
-        /// The files of a folder that have been looked at, and what was read in them.
+        /// The files of a folder that were searched, and the words found in them.
         private final class Search: @unchecked Sendable {
-            // Sendable: the block of a migration runs on the thread that opens.
+            // Sendable: the migration block runs on the thread that opens the Realm.
             var names: Set<String> = []
             var found: [String: Set<String>] = [:]
 
@@ -78,7 +77,7 @@
             }
         }
 
-        /// Everything that makes files of a file; `search` looks at the folder within each migration and after each
+        /// Makes every kind of file from a file; `search` searches the folder during each migration and after each
         /// step.
         private func use(_ folder: TestFolder, _ key: Data?, _ search: Search) throws {
             let types: [ObjectBase.Type] = [SecretModels.New.self]
@@ -111,7 +110,7 @@
         }
 
         @Test(
-            "nothing that a user wrote can be read in what is made of an encrypted file, and of a plain one all can",
+            "Files made from an encrypted file contain no plaintext, and those of an unencrypted file do",
             arguments: [true, false])
         func everywhere(isEncrypted: Bool) throws {
             let folder = TestFolder()

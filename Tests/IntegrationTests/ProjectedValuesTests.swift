@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The new values of projected collections in changes, and projected properties that lead to nothing stored.
+// The new values of projected collections in changes, and projected properties without a stored property.
 
 import Foundation
 import RealmSwift
@@ -37,7 +37,7 @@ enum ProjectedValues {
 
 @Suite("Values of projected properties")
 struct ProjectedValuesTests {
-    @Test("a change has the collection as the new value of a projected collection, and no old value")
+    @Test("A change has a projected collection as new value, and no old value")
     @MainActor
     func newValues() throws {
         let realm = try memoryRealm(ProjectedValues.Item.self)
@@ -61,7 +61,7 @@ struct ProjectedValuesTests {
         #expect(seen.values.allSatisfy { $0.oldValue == nil })
     }
 
-    @Test("a projected property that leads to nothing stored is refused, a computed one that reads a stored one is not")
+    @Test("A projected property must lead to a stored property; a computed one that reads a stored one is accepted")
     func computed() throws {
         let item = ProjectedValues.Item(value: ["id": 1, "name": "a"])
         let view = ProjectedValues.View(projecting: item)

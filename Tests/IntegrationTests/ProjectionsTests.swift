@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Projections of objects: reading and setting through them, results of them, and collections of one property.
+// Projections of objects: reading and setting properties, results of projections, and collections of one property.
 
 import Foundation
 import RealmSwift
@@ -56,7 +56,7 @@ struct ProjectionsTests {
     private typealias Person = ProjectionModels.Person
     private typealias PersonView = ProjectionModels.PersonView
 
-    @Test("a projection shows and sets the properties of its object, managed or not", arguments: [true, false])
+    @Test("A projection reads and sets the properties of its object, managed or unmanaged", arguments: [true, false])
     func properties(isManaged: Bool) throws {
         let realm = try ProjectionModels.realm()
         let found = realm.objects(Person.self).filter("id == 1")[0]
@@ -75,7 +75,7 @@ struct ProjectionsTests {
         #expect(view.rootObject.friends[1].name == "Sid" && view.friendNames.last == "Sid")
     }
 
-    @Test("results of projections are live, filtered, sorted, and figured by names of the root or by key paths")
+    @Test("Results of projections are live, filtered, sorted and aggregated by names of the root or key paths")
     func results() throws {
         let realm = try ProjectionModels.realm()
         let views = realm.objects(PersonView.self)
@@ -98,7 +98,7 @@ struct ProjectionsTests {
         #expect(views.allSatisfy { $0.fanKeys.isEmpty })
     }
 
-    @Test("projections of one class of one object are equal")
+    @Test("Projections of one class and one object are equal")
     func equality() throws {
         let realm = try ProjectionModels.realm()
         let views = realm.objects(PersonView.self)
@@ -108,7 +108,7 @@ struct ProjectionsTests {
         #expect(_name(for: \PersonView.friendNames) == "friends.name" && _name(for: \PersonView.home) == "city.name")
     }
 
-    @Test("a projection and a projected collection tell their values")
+    @Test("Descriptions of a projection and a projected collection contain their values")
     func descriptions() throws {
         let realm = try ProjectionModels.realm()
         let ann = try #require(realm.objects(PersonView.self).filter("id == 1").first)
@@ -123,7 +123,7 @@ struct ProjectionsTests {
         #expect(ann.description.contains("[invalid object]"))
     }
 
-    @Test("a frozen projection keeps its values, and thaws to the live one")
+    @Test("A frozen projection keeps its values, and thaws to the live projection")
     func freezing() throws {
         let realm = try ProjectionModels.realm()
         let ann = try #require(realm.objects(PersonView.self).filter("id == 1").first)
@@ -158,7 +158,7 @@ struct ProjectionsTests {
         },
     ]
 
-    @Test("what cannot be projected or set is refused", arguments: misuses)
+    @Test("Invalid projections and assignments are refused", arguments: misuses)
     func refusals(_ misuse: MisuseCase) throws {
         #expect(try misuse.message().contains(misuse.words))
     }

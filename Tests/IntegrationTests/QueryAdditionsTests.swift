@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What our queries can that RealmSwift's cannot: pages, explanations, advice, names in order, `#Predicate`.
+// Features of queries that RealmSwift does not have: pages, explanations, index advice, natural order of names,
+// `#Predicate`.
 
 import Foundation
 import RealmSwift
@@ -53,7 +54,7 @@ struct QueryAdditionsTests {
         return realm
     }
 
-    @Test("limit and offset cut the order of then, live")
+    @Test("limit and offset apply to the current order, live")
     func limits() throws {
         let realm = try readers(100)
         let all = realm.objects(Reader.self)
@@ -77,7 +78,7 @@ struct QueryAdditionsTests {
     }
 
     @Test(
-        "pages behind an object show every object once, whatever the order",
+        "Pages that follow an object show every object once, in any order",
         arguments: [
             [("age", true)], [("age", false)], [("town", true), ("age", false)], [("isActive", false)],
             [("isActive", true), ("name", false)], [("code", true)], [("code", false), ("id", true)],
@@ -101,7 +102,7 @@ struct QueryAdditionsTests {
         #expect(sorted.after(deleted).count == expected.count - 1)
     }
 
-    @Test("a page behind what has no place in the order is refused")
+    @Test("A page that follows an object without a position in the order is refused")
     func refusedPages() throws {
         #expect(
             try catchMisuse {
@@ -123,7 +124,7 @@ struct QueryAdditionsTests {
             }?.contains("needs all objects of a class") == true)
     }
 
-    @Test("the plan says which index found the objects")
+    @Test("The explanation names the index that found the objects")
     func explanations() throws {
         let realm = try readers(4000)
         let all = realm.objects(Reader.self)
@@ -136,7 +137,7 @@ struct QueryAdditionsTests {
         #expect(all.where { $0.id.contains(5...9) }.explain().usesIndex(on: "id"))
         #expect(all.where { $0.id.in([1, 5, 9000]) }.explain().examinedRows == 2)
         #expect(all.where { $0.name == "name 7" || $0.id == 3 }.explain().indexes == ["name", "id"])
-        // Two conditions on one property are one range of its index.
+        // Two conditions on one property become one range of its index.
         let ids = all.where { $0.id >= 100 && $0.id < 110 }.explain()
         #expect(ids.usesIndex(on: "id") && ids.isAnsweredByIndex && ids.examinedRows == 10 && ids.foundRows == 10)
         let ofNames = all.where { $0.name > "name 1" && $0.isActive && $0.name <= "name 1001" }.explain()
@@ -149,12 +150,12 @@ struct QueryAdditionsTests {
         #expect("\(scan)".contains("scan") && "\(scan)".contains("Reader where town == \"Oslo\""))
         // Half of all objects is found faster by a scan.
         #expect(all.where { $0.id >= 100 }.explain().indexes.isEmpty)
-        // Scores grow with the objects: most groups need no look.
+        // Scores increase with the objects, so most row groups can be skipped.
         let zoned = all.where { $0.score > 3500 }.explain()
         #expect(2600...3500 ~= zoned.skippedRows && zoned.foundRows == 499)
     }
 
-    @Test("advice names the properties whose index would help, what helps most first")
+    @Test("Advice names the properties that need an index, the most useful first")
     func advice() throws {
         let realm = try readers(2000)
         let all = realm.objects(Reader.self)
@@ -168,7 +169,7 @@ struct QueryAdditionsTests {
         #expect("\(advice[0])".contains("@Persisted(indexed: true)"))
     }
 
-    @Test("names in the order of people")
+    @Test("The natural collation sorts names as people expect")
     func naturalOrder() throws {
         let realm = try memoryRealm(Reader.self)
         try realm.write {
@@ -192,7 +193,7 @@ struct QueryAdditionsTests {
         #expect(Array(words.sorted(byKeyPath: "self")) == [nil, "W9", "w1", "w10", "é"])
     }
 
-    @Test("figures come as NSNumber and NSDate too")
+    @Test("Aggregates are available as NSNumber and NSDate")
     func foundationFigures() throws {
         let all = try readers(10).objects(Reader.self)
         let most: NSNumber? = all.max(ofProperty: "id")
@@ -202,7 +203,7 @@ struct QueryAdditionsTests {
         #expect(most == 9 && sum == 45 && first == NSDate(timeIntervalSince1970: 0) && whole == 9)
     }
 
-    @Test("#Predicate finds what the other spellings find")
+    @Test("#Predicate finds the same objects as a predicate format")
     func macro() throws {
         let realm = try readers(60)
         let all = realm.objects(Reader.self)
@@ -241,7 +242,7 @@ struct QueryAdditionsTests {
         #expect(try all.filter(#Predicate { $0.name == "name 7" }).explain().usesIndex(on: "name"))
     }
 
-    @Test("#Predicate that a query cannot express is refused by the name of the first operator")
+    @Test("A #Predicate that cannot be converted is refused with the name of its first unsupported operator")
     func refusedMacro() throws {
         let all = try readers(3).objects(Reader.self)
         #expect {
@@ -254,7 +255,7 @@ struct QueryAdditionsTests {
         } throws: {
             ($0 as? UnsupportedPredicateError)?.expression == "Conditional"
         }
-        // It was taken for the count, as every Int was.
+        // A key path to an Int is not always the count.
         #expect {
             _ = try all.filter(#Predicate { $0.friends.filter { $0.id > 20 }.startIndex == 0 })
         } throws: {

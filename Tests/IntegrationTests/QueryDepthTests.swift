@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries that are nested deeply, or that lead through many links, on a thread with a small stack: they are answered or
-// refused with a message, and never overflow the stack.
+// Deeply nested queries, and queries across many links, on a thread with a small stack: they are answered or refused
+// with a message, and never overflow the stack.
 
 import Foundation
 import RealmSwift
@@ -9,13 +9,13 @@ import Testing
 @Suite("Deep queries") struct QueryDepthTests {
     typealias Thing = FilterModels.Thing
 
-    /// How a condition is put into another one, `levels` times.
+    /// The ways to nest a condition in another one, `levels` times.
     enum Nesting: String, CaseIterable, CustomTestStringConvertible {
         case parentheses, not, or, and, alternating, inverted
 
         var testDescription: String { rawValue }
 
-        /// As text. Each of them holds for the object with the key 1 alone.
+        /// As text. Each of them matches only the object with the key 1.
         func text(_ levels: Int) -> String {
             let (opening, closing): (String, String) =
                 switch self {
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("texts nested 3,000 levels deep are answered", arguments: Nesting.allCases)
+    @Test("Text nested 3,000 levels deep is evaluated", arguments: Nesting.allCases)
     func text(_ nesting: Nesting) throws {
         #expect(
             try onSmallStack {
@@ -69,7 +69,7 @@ import Testing
                 let text = nesting.text(3000)
                 let found = things.filter(text)
                 let again = try things.filter(ParsedPredicate(parsing: text))
-                // Object by object, and in the order of another property.
+                // For each object, and in the order of another property.
                 let chosen = things.filter("id < 5").sorted(byKeyPath: "n").filter(text)
                 let friends = things[0].friends.filter(text)
                 let alone = Array(things.filter { $0.matches(text) }.map(\.id))
@@ -77,7 +77,7 @@ import Testing
             } == "[1] 1 1 0 [1]")
     }
 
-    @Test("type-safe conditions nested 3,000 levels deep are answered and printed", arguments: Nesting.allCases)
+    @Test("Type-safe conditions nested 3,000 levels deep are evaluated and printed", arguments: Nesting.allCases)
     func typed(_ nesting: Nesting) throws {
         #expect(
             try onSmallStack {
@@ -93,7 +93,7 @@ import Testing
             } == "[1] [1]")
     }
 
-    @Test("compound predicates nested 2,000 levels deep are answered", arguments: Nesting.allCases)
+    @Test("Compound predicates nested 2,000 levels deep are evaluated", arguments: Nesting.allCases)
     func compound(_ nesting: Nesting) throws {
         #expect(
             try onSmallStack {
@@ -101,13 +101,14 @@ import Testing
                 var levels = [NSPredicate(format: "id == 1")]
                 for _ in 0..<2000 { levels.append(nesting.around(levels[levels.count - 1])) }
                 let found = ids(things.filter(levels[levels.count - 1]))
-                // Foundation lets go of nested predicates by recursion: from the outermost one on, one by one.
+                // Foundation releases nested predicates by recursion, so this releases them one by one from the
+                // outermost.
                 while levels.count > 1 { levels.removeLast() }
                 return found
             } == "[1]")
     }
 
-    @Test("a predicate that is the argument of another, 1,000 times, is answered")
+    @Test("A predicate that is nested 1,000 times as an argument is evaluated")
     func arguments() throws {
         #expect(
             try onSmallStack {
@@ -123,7 +124,7 @@ import Testing
     }
 
     @Test(
-        "texts that are nested deeper than the limit are refused with the limit",
+        "Text nested deeper than the limit is refused with the limit",
         arguments: [
             ("", "("), ("", "NOT "), ("", "!"), ("", "(id == 1 AND "), ("id IN ", "{"), ("", "SUBQUERY(friends, $a, "),
         ])
@@ -151,10 +152,10 @@ import Testing
         return text
     }
 
-    @Test("subqueries are answered to their limit, and refused beyond")
+    @Test("Nested subqueries are evaluated up to the limit, and refused beyond it")
     func subqueries() throws {
         let limit = 16
-        // Those whose friends have friends, and so on: of 4 itself is one, 1 and 3 are friends of each other.
+        // Objects whose friends have friends, and so on: 4 is its own friend, 1 and 3 are friends of each other.
         #expect(
             try onSmallStack { ids(try FilterModels.realm().objects(Thing.self).filter(Self.subqueries(limit))) }
                 == "[1, 3, 4]")
@@ -166,7 +167,7 @@ import Testing
             } catch { return "\(error)" }
         }
         #expect(words.contains("nested more than \(limit) deep"))
-        // Built from the inside, without end, and let go.
+        // Built from the inside without a limit, and released.
         let message = try misuseText {
             _ = try FilterModels.realm().objects(Thing.self).where { thing in
                 (0..<5000).reduce(thing.friends.id > 0) { inner, _ in (thing.friends.id > 0 && inner).count > 0 }
@@ -179,7 +180,7 @@ import Testing
         String(repeating: link + ".", count: 29) + end
     }
 
-    @Test("a key path of 30 parts is answered through links, lists and the reverse of links")
+    @Test("A key path of 30 parts is evaluated across links, lists and linking objects")
     func paths() throws {
         let answers = try onSmallStack {
             let realm = try FilterModels.realm()
@@ -196,11 +197,11 @@ import Testing
             let counted = ids(things.filter(String(repeating: "friends.", count: 29) + "@count == 1"))
             return "\(best) \(friends) \(fans) \(chosen) \(one) \(equal) \(counted)"
         }
-        // Where the links end, both sides are null, which are equal; objects without a link are sorted last.
+        // At the end of the links both sides are null, which is equal; objects without a link are sorted last.
         #expect(answers == "[4] [4] [4] 6 true [1, 2, 3, 4, 5, 6] [4]")
     }
 
-    @Test("many ways to the same objects are not gone one by one")
+    @Test("A query with many paths to the same objects visits each object once")
     func manyWays() throws {
         let answers = try onSmallStack {
             let realm = try FilterModels.realm()
@@ -217,7 +218,7 @@ import Testing
         #expect(answers == "[] [1, 2, 3, 4, 5, 6] false")
     }
 
-    @Test("a longer key path is refused with the limit", arguments: [31, 400, 4000, 100_000])
+    @Test("A longer key path is refused with the limit", arguments: [31, 400, 4000, 100_000])
     func longPath(_ parts: Int) throws {
         let path = String(repeating: "best.", count: parts - 1) + "id"
         let words = try onSmallStack {
@@ -235,7 +236,7 @@ import Testing
             _ = try FilterModels.realm().objects(Thing.self).sorted(byKeyPath: path).count
         }
         #expect(sorted?.contains("30 at most") == true)
-        // Each step of a type-safe path copies what is before it.
+        // Each step of a type-safe path copies the steps before it.
         if parts > 4000 { return }
         let typed = try misuseText {
             _ = try FilterModels.realm().objects(Thing.self).where { thing in
@@ -245,7 +246,7 @@ import Testing
         #expect(typed?.contains("30 at most") == true)
     }
 
-    @Test("an index is found behind deep conditions, and what they leave is asked of its rows")
+    @Test("An index is used under deep conditions, and the other conditions are evaluated for its rows")
     func index() throws {
         let things = try FilterModels.realm().objects(Thing.self)
         let text = "indexed == 5 AND " + Nesting.alternating.text(200)
@@ -255,7 +256,7 @@ import Testing
 }
 
 extension FilterModels.Thing {
-    /// Asked of this object alone.
+    /// Evaluates the predicate for this object only.
     fileprivate func matches(_ text: String) -> Bool { NSPredicate(format: text).evaluate(with: self) }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicates as arguments of predicates, chains and depths without end, and sets of every type.
+// Predicates as arguments of predicates, long chains and deep nesting, and IN with every type.
 
 import Dispatch
 import Foundation
@@ -9,9 +9,9 @@ import Testing
 
 private typealias Thing = FilterModels.Thing
 
-@Suite("The query language")
+@Suite("Query language")
 struct QueryLanguageTests {
-    @Test("a predicate stands for a comparison where it is an argument")
+    @Test("A predicate can be the argument of another predicate")
     func predicatesAsArguments() throws {
         let things = try FilterModels.realm().objects(Thing.self)
         let adult = NSPredicate(format: "n > %@", 4)
@@ -32,7 +32,7 @@ struct QueryLanguageTests {
         #expect(things.filter("%@", NSPredicate(format: "ANY friends == %@", friend)).map(\.id) == [3])
     }
 
-    @Test("without case and marks, letters with several small or longer capital forms are one")
+    @Test("Full case folding ignores case and diacritics of letters with several or longer capital forms")
     func fullFolding() throws {
         let realm = try FilterModels.realm()
         try realm.write { realm.objects(Thing.self)[0].s = "οδυσσευς Straße İı" }
@@ -43,7 +43,7 @@ struct QueryLanguageTests {
         #expect(things.filter("s CONTAINS[cd] 'ii'").isEmpty)
     }
 
-    @Test("every placeholder of C takes a number, optionals are looked into, and %% is a per cent sign")
+    @Test("Every C placeholder accepts a number, optionals are unwrapped, and %% is a percent sign")
     func placeholders() throws {
         let realm = try FilterModels.realm()
         let things = realm.objects(Thing.self)
@@ -60,11 +60,11 @@ struct QueryLanguageTests {
         }
         #expect(things.filter("s == %% AND id == %d", 1).map(\.id) == [1])
         #expect(things.filter("s CONTAINS %% AND id < %@", 3).map(\.id) == [1, 2])
-        // Between quotation marks a sign is what it is.
+        // Inside quotation marks a character is literal.
         #expect(things.filter("s CONTAINS '%%'").map(\.id) == [2])
     }
 
-    @Test("a constant may stand before what is asked of a collection")
+    @Test("A constant may be on the left of a collection")
     func constantsFirst() throws {
         let things = try FilterModels.realm().objects(Thing.self)
         #expect(things.filter("2 == SUBQUERY(friends, $f, $f.id > 0).@count").map(\.id) == [1, 3])
@@ -75,7 +75,7 @@ struct QueryLanguageTests {
         #expect(things.filter("'x' IN tags AND 1 < ANY friends.id").map(\.id) == [1, 5])
     }
 
-    @Test("an aggregate compares with a property of the object")
+    @Test("An aggregate can be compared with a property of the object")
     func aggregatesAndProperties() throws {
         let things = try FilterModels.realm().objects(Thing.self)
         #expect(things.filter("nums.@count == id").map(\.id) == [])
@@ -85,7 +85,7 @@ struct QueryLanguageTests {
         #expect(things.where { $0.nums.count > $0.id }.map(\.id) == [1])
     }
 
-    @Test("IN finds what == finds, whatever the type")
+    @Test("IN finds the same objects as ==, for every type")
     func sets() throws {
         let realm = try FilterModels.realm()
         let things = realm.objects(Thing.self)
@@ -103,7 +103,7 @@ struct QueryLanguageTests {
         #expect(things.filter("owner.name IN {'Ann', 'Cy'}").map(\.id) == [1, 4, 5])
     }
 
-    @Test("a SUBQUERY in another one names the variable of that one, in a Realm and without one")
+    @Test("A nested SUBQUERY can use the outer variable, managed or unmanaged")
     func nestedVariables() throws {
         let things = try FilterModels.realm().objects(Thing.self)
         let richer = "SUBQUERY(friends, $f, SUBQUERY($f.fans, $g, $g.n > $f.n).@count > 0).@count > 0"
@@ -124,7 +124,7 @@ struct QueryLanguageTests {
         #expect(younger.evaluate(with: one) && !younger.evaluate(with: two))
     }
 
-    @Test("IN with many values of every spelling finds what == finds")
+    @Test("IN with many values finds the same objects as ==, in every form")
     func manyValues() throws {
         let realm = try FilterModels.realm()
         try realm.write {
@@ -153,7 +153,7 @@ struct QueryLanguageTests {
         for values in spellings { #expect(found("n IN %@", values) == numberIds, "\(type(of: values))") }
         #expect(all.where { $0.n.in(numbers) }.map(\.id) == numberIds)
         #expect(all.where { $0.n.in(isWanted) }.map(\.id) == numberIds)
-        // Far apart: a table instead of a bit for each number.
+        // Far apart: a hash table instead of a bit for each number.
         let farApart = numbers + [Int.max, Int.min]
         #expect(found("n IN %@", farApart) == ids { farApart.contains($0.n) })
 
@@ -172,12 +172,12 @@ struct QueryLanguageTests {
         #expect(found("indexed IN %@", Array(1...40)) == ids { (1...40).contains($0.indexed ?? 0) })
     }
 
-    // In generic code each evaluation makes a key path, and soon one lies where another lay.
+    // In generic code each evaluation makes a new key path, and soon one has the address of an earlier one.
     private static func idPath<T: Thing>(_ type: T.Type) -> KeyPath<T, Int> { \T.id }
     private static func numberPath<T: Thing>(_ type: T.Type) -> KeyPath<T, Int> { \T.n }
     private static func friendsPath<T: Thing>(_ type: T.Type) -> KeyPath<T, List<Thing>> { \T.friends }
 
-    @Test("key paths that are made anew for each query are never taken for one another")
+    @Test("Key paths that are created for each query are never confused with each other")
     func shortLivedKeyPaths() {
         let query = Query<Thing>._constructForTesting()
         for _ in 0..<2000 {
@@ -189,8 +189,8 @@ struct QueryLanguageTests {
         }
     }
 
-    // With key paths that last, four of them, no thread ever threw out what another one kept.
-    @Test("threads may make queries at once, of key paths that last and of such as come and go at the same addresses")
+    // With only four permanent key paths, no thread would evict the entries of another.
+    @Test("Threads may build queries at the same time, of permanent and of short-lived key paths")
     func keyPathsOfThreads() {
         let wrong = Atomic(0)
         DispatchQueue.concurrentPerform(iterations: 8) { thread in
@@ -223,7 +223,7 @@ struct QueryLanguageTests {
         return condition._constructPredicate().0 == wanted
     }
 
-    @Test("ranges leave nil out, of optionals too")
+    @Test("Ranges exclude nil")
     func optionalRanges() throws {
         let things = try FilterModels.realm().objects(Thing.self)
         #expect(things.where { $0.int.contains(-3...5) }.map(\.id) == [1, 3, 4])
@@ -235,7 +235,7 @@ struct QueryLanguageTests {
         #expect((!query.int.contains(1...5))._constructPredicate().0 == "(NOT int BETWEEN {%@, %@})")
     }
 
-    @Test("10,000 terms are answered, in every spelling")
+    @Test("A query with 10,000 terms is evaluated, in every form")
     func manyTerms() throws {
         let things = try FilterModels.realm().objects(Thing.self)
         let values = (0..<10_000).map { $0 * 3 }
@@ -255,7 +255,7 @@ struct QueryLanguageTests {
         let query = Query<Thing>._constructForTesting()
         let printed = (query.id == 1 || query.id == 2 || query.id == 3)._constructPredicate().0
         #expect(printed == "(((id == %@) || (id == %@)) || (id == %@))")
-        // Two queries that share their beginning do not disturb each other.
+        // Two queries that share their beginning do not affect each other.
         let start = query.id == 1 && query.id == 2
         let (one, other) = (start && query.n == 3, start && query.n == 4)
         #expect(one._constructPredicate().1.map { $0 as? Int } == [1, 2, 3])
