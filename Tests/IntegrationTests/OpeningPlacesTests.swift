@@ -138,7 +138,7 @@ struct OpeningPlacesTests {
         #expect(token.invalidate())
     }
 
-    @Test("The message of a wrong access names the actor and line that opened the Realm, and the accessing queue, task or actor")
+    @Test("The message of a wrong access names the actor and line that opened the Realm, and the caller")
     func words() async throws {
         let opener = Opener()
         let parcel = try await opener.open(memory())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first program of the README, which must do the same where its file is there already.
+// The first program of the README, which must also work if its file exists already.
 
 import Foundation
 import RealmSwift
@@ -37,13 +37,13 @@ private class City: Object {
         return large.map { "\($0.name) \($0.population) \($0.country?.cities.count ?? 0)" }
     }
 
-    @Test("the program may be run twice")
+    @Test("The program can be run repeatedly")
     func twice() throws {
         let folder = TestFolder()
         for _ in 1...3 { #expect(try run(folder.file("cities.realm")) == ["Tokyo 9733276 1"]) }
     }
 
-    @Test("the program is the one of the README")
+    @Test("The program is the same as in the README")
     func sameText() throws {
         func lines(_ text: some StringProtocol) -> [String] {
             text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }

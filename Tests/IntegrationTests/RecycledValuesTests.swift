@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A read of an ObjectId or a Decimal128 may get the instance of an earlier read, but never one that somebody still holds.
+// Reading an ObjectId or a Decimal128 may return the instance of an earlier read, but never one that is still
+// referenced.
 
 import Dispatch
 import Foundation
@@ -14,7 +15,7 @@ class Marked: Object {
     @Persisted var rest: Decimal128?
 }
 
-@Suite("Values read as instances")
+@Suite("Recycled values")
 struct RecycledValuesTests {
     private static func text(_ id: Int) -> String { String(repeating: "0", count: 20) + String(format: "%04d", id) }
 
@@ -31,7 +32,7 @@ struct RecycledValuesTests {
         }
     }
 
-    @Test("what is held, strongly, weakly or unowned, keeps its value while others are read")
+    @Test("Values that are referenced keep their value while others are read")
     func held() throws {
         let realm = try memoryRealm(Marked.self)
         try Self.fill(realm)
@@ -55,11 +56,11 @@ struct RecycledValuesTests {
         }
         strong = []
         for row in realm.objects(Marked.self) { _ = row.mark }
-        // Gone, or still what it was.
+        // Released, or unchanged.
         #expect(weakMark == nil || weakMark?.stringValue == Self.text(7))
     }
 
-    @Test("a value is handed to another thread and let go of there, while others are read here")
+    @Test("A value can be released on another thread while others are read here")
     func handedOver() throws {
         let realm = try memoryRealm(Marked.self)
         try Self.fill(realm)
@@ -76,7 +77,7 @@ struct RecycledValuesTests {
         #expect(wrong.value == 0)
     }
 
-    @Test("objects of a frozen Realm are read by many threads at once")
+    @Test("Many threads read the values of frozen objects at the same time")
     func frozen() throws {
         let realm = try memoryRealm(Marked.self)
         try Self.fill(realm)

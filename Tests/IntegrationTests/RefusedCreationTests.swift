@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making a database where the system refuses: the error says what to do, and no empty file stays.
+// Creating a database if the system refuses: the error says what to do, and no empty file remains.
 
 import Foundation
 import RealmSwift
@@ -9,14 +9,14 @@ import Testing
 
 @testable import Regnum
 
-@Suite("Making a file is refused") struct RefusedCreationTests {
+@Suite("Refused creation of files") struct RefusedCreationTests {
     let folder = TestFolder()
 
     private func configuration(_ url: URL) -> Realm.Configuration {
         Realm.Configuration(fileURL: url, objectTypes: [BadInputRow.self])
     }
 
-    @Test("a name that leaves no room for the files beside it is refused, and the longest that does is not")
+    @Test("A file name that is too long for the side files is refused, and the longest valid one is accepted")
     func names() throws {
         for count in [230, 250, 255, 256, 300] {
             let url = folder.file(String(repeating: "n", count: count))
@@ -31,7 +31,7 @@ import Testing
         #expect(realm.objects(BadInputRow.self).count == 1)
     }
 
-    @Test("a directory in place of the lock file is named, and no file stays")
+    @Test("A directory in place of the lock file is refused by name, and no file remains")
     func lockDirectory() throws {
         let lock = folder.file("a.realm.lock")
         try FileManager.default.createDirectory(at: lock, withIntermediateDirectories: false)
@@ -45,8 +45,8 @@ import Testing
         #expect(folder.names == ["a.realm.lock"])
     }
 
-    /// Fails the first, second, third call until a database can be made.
-    @Test("no file stays where it could not be made", arguments: [SystemError.Kind.noSpace, .fileTooLarge, .io])
+    /// Fails the first, second, third call until a database can be created.
+    @Test("No file remains if its creation fails", arguments: [SystemError.Kind.noSpace, .fileTooLarge, .io])
     func nothingStays(_ kind: SystemError.Kind) throws {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 8 << 20)
         let path = "/full/\(UUID().uuidString).realm"
@@ -74,7 +74,7 @@ import Testing
         #expect(try Realm(configuration: configuration).isEmpty)
     }
 
-    @Test("a file that was there before stays, though it is empty")
+    @Test("An existing file remains after a refused opening, even if it is empty")
     func emptyFileStays() throws {
         let url = folder.file("a.realm")
         try Data().write(to: url)

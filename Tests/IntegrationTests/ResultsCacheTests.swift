@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results that live on while the Realm changes: what they keep is always what a new query finds.
+// Results that are used while the Realm changes: their cached values are always those of a new query.
 
 import Foundation
 import RealmSwift
@@ -22,7 +22,7 @@ enum ResultsCacheModels {
     class Other: Object { @Persisted var n = 0 }
 }
 
-@Suite("Results that live on") struct ResultsCacheTests {
+@Suite("Cached results") struct ResultsCacheTests {
     typealias Item = ResultsCacheModels.Item
     typealias Owner = ResultsCacheModels.Owner
     typealias Other = ResultsCacheModels.Other
@@ -46,7 +46,7 @@ enum ResultsCacheModels {
         { $0.objects(Owner.self)[1].best.sorted(byKeyPath: "n") },
     ]
 
-    @Test("find what new ones find, whichever table changes, in writes and after roll-backs", arguments: 1...3)
+    @Test("Long-lived results are the same as new ones, in writes and after rollbacks, whichever table changes", arguments: 1...3)
     func differential(seed: UInt64) throws {
         var state = seed
         func random(_ limit: Int) -> Int {
@@ -65,7 +65,7 @@ enum ResultsCacheModels {
         func check(_ step: Int) {
             for (number, results) in kept.enumerated() {
                 let fresh = Array(Self.makers[number](realm).map(\.id))
-                // What is asked first differs: each answer is kept apart.
+                // The first call differs, because each answer is cached separately.
                 switch (step + number) % 4 {
                 case 0: #expect(results.count == fresh.count, "count of \(number) in \(step)")
                 case 1: #expect(results.first?.id == fresh.first, "first of \(number) in \(step)")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classes with declared rules: unique constraints, delete rules, numbers.
+// Classes with declared rules: unique constraints, delete rules, auto-incremented numbers.
 
 import Foundation
 import RealmSwift
@@ -122,7 +122,7 @@ extension Rules.Task: DeleteRules {
     static var deleteRules: [String: DeleteRule] { ["remarks": .cascade] }
 }
 
-/// The same class without and with its constraint, as two versions of a program declare it.
+/// The same class without and with its constraint, as in two versions of a program.
 enum OldRules {
     class Member: Object {
         @Persisted var email: String?

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// How classes become tables: names, what counts as a change, subsets of classes, and declarations that are refused.
+// The mapping of classes to tables: names, differences that need a migration, subsets of classes, and invalid
+// declarations.
 
 import Foundation
 import RealmSwift
 import Testing
 
-/// Not in the default schema: several classes here share a name, or are wrong on purpose.
+/// Not in the default schema, because several classes here share a name or are invalid on purpose.
 class SchemaCase: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
-/// A class as it was, and as it became, under one name.
+/// A class before and after a change, with the same name.
 enum Before {
     class Pet: SchemaCase {
         @Persisted(primaryKey: true) var id = 0
@@ -87,7 +88,7 @@ class KeylessAfter: SchemaCase {
     override class func _realmObjectName() -> String? { "Keyless" }
 }
 
-/// In the default schema with the same name: an error only for who uses one.
+/// Two classes in the default schema with the same name: an error only if one of them is used.
 enum OneTwin {
     class SchemaTwin: Object {
         @Persisted var a = 0
@@ -281,7 +282,7 @@ enum SchemaMisuse: String, CaseIterable, Codable, Sendable {
                 fileURL: folder.file(name), readOnly: readOnly, schemaVersion: version, objectTypes: types))
     }
 
-    @Test("wrong declarations end the program by name", arguments: SchemaMisuse.allCases)
+    @Test("Invalid declarations end the program with a message that names them", arguments: SchemaMisuse.allCases)
     func misuse(_ misuse: SchemaMisuse) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [misuse] in
             try misuse.run()
@@ -314,7 +315,7 @@ enum SchemaMisuse: String, CaseIterable, Codable, Sendable {
         (After.OtherKey.self, ["- Primary Key for class 'ChangingPet' has changed from 'id' to 'name'."]),
     ]
 
-    @Test("a difference is refused with a line for each where the version is the same", arguments: changes.indices)
+    @Test("Each difference at the same schema version is refused with its own line", arguments: changes.indices)
     func differences(_ index: Int) throws {
         let (type, lines) = Self.changes[index]
         try open([Before.Pet.self])
@@ -326,17 +327,17 @@ enum SchemaMisuse: String, CaseIterable, Codable, Sendable {
         #expect(words.hasPrefix("Migration is required due to the following errors:\n" + lines[0]), "\(words)")
         #expect(words.split(separator: "\n").map(String.init).filter { $0.hasPrefix("- ") }.sorted() == lines.sorted())
         #expect(try Data(contentsOf: folder.file()) == before)
-        #expect(try open([Before.Pet.self]).isEmpty, "the file can still be opened as it was")
+        #expect(try open([Before.Pet.self]).isEmpty, "the unchanged file must open with the old class")
     }
 
-    @Test("a primary key that came is a difference too")
+    @Test("An added primary key is a difference")
     func addedKey() throws {
         try open([KeylessBefore.self])
         let error = #expect(throws: Realm.Error.self) { try open([KeylessAfter.self]) }
         #expect(error?.localizedDescription.contains("- Primary Key for class 'Keyless' has been added.") == true)
     }
 
-    @Test("another order, other defaults, plain properties and new classes need no new version")
+    @Test("Another order, other defaults, unmanaged properties and new classes need no new version")
     func noDifferences() throws {
         do {
             let realm = try open([Before.Pet.self])
@@ -359,7 +360,7 @@ enum SchemaMisuse: String, CaseIterable, Codable, Sendable {
         #expect(second?.name == "other default" && second?.age == 7 && second?.friend?.id == 1)
     }
 
-    @Test("a subset of the classes leaves the other tables alone")
+    @Test("Opening with a subset of the classes leaves the other tables unchanged")
     func subset() throws {
         do {
             let realm = try open([Before.Pet.self, After.NewClass.self])
@@ -377,7 +378,7 @@ enum SchemaMisuse: String, CaseIterable, Codable, Sendable {
         #expect(try open([Before.Pet.self]).objects(Before.Pet.self).first?.id == 1)
     }
 
-    @Test("a read-only file may lack classes and properties, but not have them of another type")
+    @Test("A read-only file may lack classes and properties, but their types must match")
     func readOnly() throws {
         try open([Before.Pet.self])
         do {
@@ -389,8 +390,8 @@ enum SchemaMisuse: String, CaseIterable, Codable, Sendable {
         #expect(error?.code == .schemaMismatch)
     }
 
-    // The version was not looked at: a program could read values that a migration had still to change.
-    @Test("a read-only file is opened with its own schema version only")
+    // A file of another version contains values that a migration has not changed yet.
+    @Test("A read-only file can only be opened with its own schema version")
     func readOnlyVersions() throws {
         try open([Before.Pet.self], version: 10)
         for (version, words) in [
@@ -406,7 +407,7 @@ enum SchemaMisuse: String, CaseIterable, Codable, Sendable {
         #expect(realm.isEmpty && realm.configuration.schemaVersion == 10)
     }
 
-    @Test("nested, private and local classes have names that are the same in each run")
+    @Test("Nested, private and local classes have the same names in each run")
     func names() throws {
         class SchemaLocal: Object { @Persisted var a = 0 }
         let realm = try open(nil)
@@ -424,7 +425,7 @@ enum SchemaMisuse: String, CaseIterable, Codable, Sendable {
         #expect(realm.objects(SchemaPrivate.self).first?.a == 2)
     }
 
-    @Test("one file opens in two processes with private and local classes")
+    @Test("Two processes can open a file with private and local classes")
     func twoRuns() async throws {
         let path = folder.file("two.realm").path
         for _ in 0..<2 {
@@ -439,7 +440,7 @@ enum SchemaMisuse: String, CaseIterable, Codable, Sendable {
         #expect(realm.objects(SchemaPrivate.self).count == 2)
     }
 
-    @Test("class functions name keys, indexes and what is not stored")
+    @Test("Class functions name keys, indexes and ignored properties")
     func classFunctions() throws {
         let realm = try open([SchemaKeys.self])
         let schema = realm.schema["SchemaKeys"]
@@ -454,7 +455,7 @@ enum SchemaMisuse: String, CaseIterable, Codable, Sendable {
         #expect(realm.object(ofType: SchemaKeys.self, forPrimaryKey: "a")?.secret == "")
     }
 
-    @Test("two classes of one name do not disturb who uses neither, and one of them may be listed")
+    @Test("Two classes of the same name are harmless if unused, and one of them may be used")
     func twins() throws {
         let all = try open(nil, name: "all.realm")
         #expect(all.schema["SchemaTwin"] == nil)

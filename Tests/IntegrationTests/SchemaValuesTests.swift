@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The schema as values: what it tells of classes and properties, and its text.
+// The schema as values: the descriptions of classes and properties, and its text.
 
 import Foundation
 import RealmSwift
@@ -29,7 +29,7 @@ private enum SchemaModels {
 
 @Suite("The schema as values")
 struct SchemaValuesTests {
-    @Test("a Realm tells its classes and their properties")
+    @Test("The schema of a Realm describes its classes and properties")
     func values() throws {
         let realm = try memoryRealm(SchemaModels.Ship.self, SchemaModels.Captain.self)
         #expect(realm.schema.objectSchema.count == 2 && realm.schema["Nothing"] == nil)
@@ -49,7 +49,7 @@ struct SchemaValuesTests {
         #expect(ship != realm.schema["Captain"] && realm.schema == realm.schema)
     }
 
-    @Test("names in Swift serve queries and key-value access, names in the file dynamic objects without the class")
+    @Test("Queries and key-value access use Swift names, dynamic objects without a class the names in the file")
     func names() throws {
         let realm = try memoryRealm(SchemaModels.Ship.self, SchemaModels.Captain.self)
         try realm.write { realm.create(SchemaModels.Ship.self, value: ["code": "A", "crew": 5]) }
@@ -59,7 +59,7 @@ struct SchemaValuesTests {
         #expect(realm.dynamicObjects("Vessel")[0].crew as? Int == 5)
     }
 
-    @Test("the text lists every property in RealmSwift's form")
+    @Test("The description lists every property in RealmSwift's format")
     func text() throws {
         let text = SchemaModels.Ship().objectSchema.description
         #expect(
@@ -125,7 +125,7 @@ struct SchemaValuesTests {
         #expect(realm.schema.description.hasPrefix("Schema {\n\tCaptain {\n\t\tship {\n\t\t\ttype = object;\n"))
     }
 
-    @Test("a class that asks for it is in no default schema")
+    @Test("A class can exclude itself from the default schema")
     func ignoredClass() throws {
         let realm = try Realm(configuration: Realm.Configuration(inMemoryIdentifier: UUID().uuidString))
         #expect(realm.schema["SchemaModels_Ignored"] == nil && realm.schema["Vessel"] != nil)

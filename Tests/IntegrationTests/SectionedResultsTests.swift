@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collections in sections: their order, keys of every type, and what stays true while elements come, go and move.
+// Sectioned collections: their order, keys of every type, and changes of their elements.
 
 import Foundation
 import RealmSwift
@@ -32,7 +32,7 @@ enum SectionModels {
         @Persisted(originProperty: "next") var before: LinkingObjects<Item>
     }
 
-    /// What computed keys depend on besides.
+    /// An external value that computed keys depend on.
     nonisolated(unsafe) static var mark = ""
 
     class KeyedRow: Object {
@@ -41,10 +41,10 @@ enum SectionModels {
         @Persisted var city = ""
         @Persisted var rank = 0
 
-        /// Of one stored property, and of something outside of the file.
+        /// Computed from a stored property and an external value.
         var initial: String { String(name.prefix(1)) + SectionModels.mark }
 
-        /// The stored one itself where it is empty, and another one else.
+        /// The stored property if it is empty, and another one otherwise.
         var town: String {
             let read = name
             guard !read.isEmpty else { return read }
@@ -102,7 +102,7 @@ struct SectionedResultsTests {
         return realm
     }
 
-    @Test("sections come in the order of the sort, elements too, in both directions")
+    @Test("Sections and their elements have the order of the sort, in both directions")
     func byKeyPath() throws {
         let realm = try items()
         let up = realm.objects(Item.self).sectioned(by: \.number)
@@ -118,7 +118,7 @@ struct SectionedResultsTests {
         #expect(up[2].first?.id == 2 && up[2].last?.id == 5 && up.first?.count == 3)
     }
 
-    @Test("a block makes keys; elements of one key are one section wherever they stand")
+    @Test("A block computes keys, and elements with equal keys form one section wherever they are")
     func byBlock() throws {
         let realm = try items()
         let byLetter = realm.objects(Item.self)
@@ -128,7 +128,7 @@ struct SectionedResultsTests {
         #expect(shown(core) == ["true: 0 3 1 2", "false: 6 4 5"])
     }
 
-    @Test("every type of key, with nil and NaN as keys")
+    @Test("Keys can have every type, and nil and NaN are valid keys")
     func keyTypes() throws {
         let realm = try items(6)
         let all = realm.objects(Item.self)
@@ -148,7 +148,7 @@ struct SectionedResultsTests {
         #expect(all.sectioned(by: \.name).count == 6)
     }
 
-    @Test("lists, sets, backlinks, filtered results, erased collections and projections have sections too")
+    @Test("Lists, sets, linking objects, filtered results, erased collections and projections can be sectioned")
     func collections() throws {
         let realm = try items()
         let zero = realm.objects(Item.self)[0]
@@ -166,7 +166,7 @@ struct SectionedResultsTests {
         #expect(views[0][0].rootObject.id == 0)
     }
 
-    @Test("a section keeps its key while it moves, goes and comes again")
+    @Test("A section keeps its key while it moves, is removed and returns")
     func sectionsFollowTheirKeys() throws {
         let realm = try items()
         let sections = realm.objects(Item.self).sectioned(by: \.number)
@@ -181,7 +181,7 @@ struct SectionedResultsTests {
         #expect(two.map(\.id) == [9] && sections.allKeys == [2])
     }
 
-    @Test("a loop runs over the sections and elements of its start")
+    @Test("A loop iterates over the sections and elements at its start")
     func loops() throws {
         let realm = try items()
         let sections = realm.objects(Item.self).sectioned(by: \.number)
@@ -197,7 +197,7 @@ struct SectionedResultsTests {
         #expect(seen == [0, 3, 6, 1, 4, 2, 5] && sections.isEmpty)
     }
 
-    @Test("frozen sections stay, on any thread, and thaw to live ones")
+    @Test("Frozen sections do not change, can be used on any thread, and thaw to live ones")
     func freezing() async throws {
         let realm = try items()
         let sections = realm.objects(Item.self).sectioned(by: \.number)
@@ -213,7 +213,7 @@ struct SectionedResultsTests {
         #expect(try #require(section.thaw()).isEmpty)
     }
 
-    @Test("descriptions show keys and elements")
+    @Test("Descriptions contain keys and elements")
     func descriptions() throws {
         let realm = try items(2)
         let text = realm.objects(Item.self).sectioned(by: \.name).description
@@ -221,7 +221,7 @@ struct SectionedResultsTests {
     }
 
     @Test(
-        "misuse is told",
+        "Invalid uses of sections are refused",
         arguments: [
             MisuseCase("There must be at least one SortDescriptor when using SectionedResults.") {
                 _ = try memoryRealm(Item.self).objects(Item.self).sectioned(by: { $0.id }, sortDescriptors: [])
@@ -256,7 +256,7 @@ struct SectionedResultsTests {
 
 // MARK: Observing
 
-/// What an observer of sections was told.
+/// The notifications of an observer of sections.
 private final class SectionDiary: @unchecked Sendable {
     // Sendable: written and read on the stage's queue.
     var lines: [String] = []
@@ -297,7 +297,7 @@ struct ObservedSectionsTests {
         try #require(realm.object(ofType: Item.self, forPrimaryKey: id))
     }
 
-    @Test("rows and sections that come, go, move and change")
+    @Test("Insertions, deletions, moves and changes of rows and sections are delivered")
     func all() throws {
         let (stage, diary) = try stage()
         try stage.on { realm in
@@ -307,7 +307,7 @@ struct ObservedSectionsTests {
         #expect(diary.take() == ["initial 3"])
         try stage.write { try find(4, $0).name = "x" }
         #expect(diary.take() == ["d[] i[] m[1.1] +[] -[]"])
-        // The last element of a section: the section goes, without a deletion of the row.
+        // The last element of a section: the section is deleted, without a deletion of the row.
         try stage.write { realm in
             realm.delete(try find(0, realm))
             realm.delete(try find(3, realm))
@@ -320,7 +320,7 @@ struct ObservedSectionsTests {
             realm.create(Item.self, value: ["id": 12, "number": 3])
         }
         #expect(diary.take() == ["d[] i[0.0 0.1 2.1] m[] +[0] -[]"])
-        // From one section to another: gone from the old one, new in the other.
+        // From one section to another: deleted in the old one, inserted in the other.
         try stage.write { try find(10, $0).number = 2 }
         #expect(diary.take() == ["d[0.0] i[1.2] m[] +[] -[]"])
         try stage.write { $0.add(Unrelated()) }
@@ -331,7 +331,7 @@ struct ObservedSectionsTests {
         #expect(diary.take() == [])
     }
 
-    @Test("key paths choose modifications; what moves an element is told all the same")
+    @Test("Key paths limit modifications, and moves are always delivered")
     func keyPaths() throws {
         let (stage, diary) = try stage()
         try stage.on { realm in
@@ -351,7 +351,7 @@ struct ObservedSectionsTests {
         #expect(diary.take() == ["d[0.0] i[1.0] m[] +[] -[]", "d[0.0] i[1.0] m[] +[] -[]"])
     }
 
-    @Test("a section is told of its own changes only, also while it is away")
+    @Test("An observer of a section is notified only of its changes, also while it does not exist")
     func oneSection() throws {
         let (stage, diary) = try stage()
         try stage.on { realm in
@@ -374,10 +374,10 @@ struct ObservedSectionsTests {
         #expect(diary.take() == ["d[] i[1.0] m[] +[1] -[]"])
     }
 
-    @Test("sections by a key path over a link follow the object behind it")
+    @Test("Sections by a key path across a link follow the linked object")
     func overLinks() throws {
         let (stage, diary) = try stage()
-        // 0 and 1 lead to 4, 2 and 3 to 5.
+        // 0 and 1 link to 4, 2 and 3 to 5.
         try stage.write { realm in
             try find(4, realm).name = "a"
             try find(5, realm).name = "b"
@@ -399,7 +399,7 @@ struct ObservedSectionsTests {
         #expect(diary.take() == [])
     }
 
-    @Test("an element that stays where it is in the order may get another section, and what is read then is that")
+    @Test("An element can change its section without moving, and readers see the new section")
     func inPlace() throws {
         let (stage, diary) = try stage()
         try stage.write { realm in for id in 0..<6 { try find(id, realm).number = id * 10 } }
@@ -437,8 +437,8 @@ struct ObservedSectionsTests {
         return (stage, SectionDiary())
     }
 
-    // Only elements whose stored property had changed were asked: their neighbours stayed in sections of before.
-    @Test("a computed key may change without the element")
+    // The keys of all elements must be computed again, not only of those with changed properties.
+    @Test("A computed key may change without a change of the element")
     func computedKeys() throws {
         let (stage, diary) = try marked(["a1", "a2", "b1"])
         var keys: [String] = []
@@ -460,7 +460,7 @@ struct ObservedSectionsTests {
         #expect(keys == ["a!", "b!"])
     }
 
-    @Test("a key that turns out to be computed depends on more than its path from then on")
+    @Test("A key that turns out to be computed depends on more than its path from then on")
     func computedKeysLater() throws {
         let (stage, diary) = try marked(["", "", ""])
         try stage.on { realm in
@@ -477,12 +477,12 @@ struct ObservedSectionsTests {
             (row.name, row.city) = ("x", "c")
         }
         #expect(diary.take() == ["d[0.0] i[1.0] m[] +[1] -[]"])
-        // Not what the key path reads.
+        // Not read through the key path.
         try stage.write { $0.objects(SectionModels.KeyedRow.self)[0].city = "d" }
         #expect(diary.take() == ["d[] i[1.0] m[] +[1] -[1]"])
     }
 
-    @Test("values in sections are told of by position, on another queue too")
+    @Test("Sectioned values deliver changes by position, also on another queue")
     func values() throws {
         let (stage, diary) = try stage()
         try stage.write { realm in try find(0, realm).words.append(objectsIn: ["ant", "bee"]) }
@@ -501,7 +501,7 @@ struct ObservedSectionsTests {
         #expect(diary.take() == ["d[] i[0.1] m[] +[] -[1]"])
     }
 
-    @Test("what is frozen is not observed")
+    @Test("Frozen sections cannot be observed")
     func frozen() throws {
         let text = try misuseText {
             let sections = try memoryRealm(Item.self).objects(Item.self).sectioned(by: \.id).freeze()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process that is suspended, killed or made by fork means to the others.
+// The effects of a suspended, killed or forked process on other processes.
 
 import Foundation
 import RealmSwift
@@ -14,7 +14,7 @@ import Testing
 #endif
 
 @Suite struct SeveralProcessesTests {
-    /// Swift hides `fork`; programs come to it through C all the same.
+    /// Swift hides `fork`, but programs can call it through C.
     static func fork() -> Int32 {
         guard let symbol = dlsym(nil, "fork") else { return -1 }
         return unsafeBitCast(symbol, to: (@convention(c) () -> Int32).self)()
@@ -25,7 +25,7 @@ import Testing
         return waitpid(process, &status, options) == process ? status : -1
     }
 
-    /// A file with row 0, which nobody has open.
+    /// A file with row 0 that is closed.
     static func makeFile(_ path: String) throws {
         let realm = try Realm(configuration: KilledProcessTests.configuration(path))
         try realm.write { realm.add(KilledProcessTests.row(0)) }
@@ -38,7 +38,7 @@ import Testing
         try await body(folder.appendingPathComponent("a.realm").path)
     }
 
-    @Test("what was opened before a fork is refused in the child, which can open the file itself")
+    @Test("A child of a fork cannot use a Realm that was opened before, and can open the file itself")
     func forked() async throws {
         try await withPath { path in
             let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -50,7 +50,7 @@ import Testing
                     _ = realm.isEmpty
                     exit(0)
                 }
-                // Ended by its trap: neither its own exit nor a success.
+                // Ended by its trap: not by its own exit, and not successfully.
                 let status = SeveralProcessesTests.wait(refused)
                 guard status > 0, status & 0x7f != 0 else { exit(11) }
                 let own = SeveralProcessesTests.fork()
@@ -59,14 +59,14 @@ import Testing
                     guard (try? mine.write { mine.add(KilledProcessTests.row(1)) }) != nil else { exit(2) }
                     exit(mine.objects(KilledRow.self).count == 2 ? 0 : 3)
                 }
-                // How the child ended, where it is seen: 20 more than its code, or 40 more than the signal.
+                // The end of the child as a visible exit code: 20 more than its code, or 40 more than the signal.
                 let end = SeveralProcessesTests.wait(own)
                 guard end == 0 else { exit(end < 0 ? 12 : end & 0x7f == 0 ? 20 + end >> 8 : 40 + end & 0x7f) }
                 realm.refresh()
                 try realm.write { realm.add(KilledProcessTests.row(2)) }
                 exit(realm.objects(KilledRow.self).count == 3 ? 0 : 13)
             }
-            // The child has written them where its parent writes.
+            // The child writes to the standard error of its parent.
             let told =
                 "Realm used in the child of a fork. What was opened before the fork belongs to the parent process: "
                 + "open the Realm again in the child, or fork before you open one."
@@ -75,9 +75,9 @@ import Testing
         }
     }
 
-    // The child's copy of the observed Realm ended in it, and with it the waiting of the parent's thread, which hears by a
-    // pipe that both have: the parent's observers were told of no other process's commit any more.
-    @Test("a child that lets go of an observed Realm leaves its parent's observers alone")
+    // Parent and child share the pipe through which the parent's thread waits for other processes. Releasing the
+    // child's copy of an observed Realm must not end that wait.
+    @Test("A child of a fork that releases an observed Realm does not affect the observers of its parent")
     func forkedObserver() async throws {
         try await withPath { path in
             await #expect(processExitsWith: .success) { [path = path as String] in
@@ -110,12 +110,12 @@ import Testing
         }
     }
 
-    /// The child had the files of its parent open, and with them the parent's locks.
-    @Test("a writer that is killed stops nobody, though a child that it has forked lives on")
+    /// The child inherits the open files of its parent, and with them the parent's locks.
+    @Test("A killed writer does not block others, although a child of its fork is still alive")
     func killedWithChild() async throws {
         try await withPath { path in
             await #expect(processExitsWith: .success) { [path = path as String] in
-                // Where somebody waits for ever.
+                // Ends the process if something waits for ever.
                 alarm(120)
                 var ends: [Int32] = [-1, -1]
                 guard pipe(&ends) == 0 else { exit(11) }
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test("a suspended reader stops nobody; when it is killed its version is released at once")
+    @Test("A suspended reader does not block others, and its pin is released when it is killed")
     func suspended() async throws {
         try await withPath { path in
             await #expect(processExitsWith: .success) { [path = path as String] in
@@ -176,8 +176,8 @@ import Testing
         }
     }
 
-    // What 256 processes hold is one lock each of the file and of its lock file, of a byte far behind the end.
-    @Test("one process more than there is room for is told so, and gets in when another one goes")
+    // Each of 256 processes has one lock in the file and one in the lock file, on a byte far after the end.
+    @Test("More than 256 processes are refused, and one is admitted after another has ended")
     func tooMany() async throws {
         try await withPath { path in
             let configuration = KilledProcessTests.configuration(path)
@@ -199,10 +199,10 @@ import Testing
 
     // MARK: Stopped writers
 
-    /// What a writer has done when it stops itself.
+    /// The state of a writer when it stops itself.
     enum Write: String, CaseIterable, Codable, Sendable { case full, relaxed, paranoid, later }
 
-    /// Commits, and stops this process as soon as that is done.
+    /// Commits, and then stops this process.
     static func writeAndStop(_ path: String, _ write: Write) throws {
         let level: Durability
         switch write {
@@ -224,11 +224,11 @@ import Testing
         withExtendedLifetime(realm) { _ = raise(SIGSTOP) }
     }
 
-    @Test("a writer that is stopped behind its write stops nobody, at any level", arguments: Write.allCases)
+    @Test("A writer that is stopped after its commit does not block others, at any durability level", arguments: Write.allCases)
     func stoppedBehindWrite(write: Write) async throws {
         try await withPath { path in
             await #expect(processExitsWith: .success) { [path = path as String, write = write as Write] in
-                // Where somebody waits for ever.
+                // Ends the process if something waits for ever.
                 alarm(120)
                 try SeveralProcessesTests.makeFile(path)
                 let child = SeveralProcessesTests.fork()
@@ -251,11 +251,12 @@ import Testing
         }
     }
 
-    /// Stops this process with the turn to write: in a transaction, or behind a commit that is not on the medium.
+    /// Stops this process while it has the writer lock: in a write transaction, or after a commit that is not durable
+    /// yet.
     static func stopWithTurn(_ path: String, isCommitted: Bool) throws {
         if isCommitted {
             var options = Database.OpenOptions()
-            // No thread makes it durable.
+            // No thread makes the commit durable.
             options.syncDelay = nil
             let database = try Database.open(path: path, fileSystem: PosixFileSystem.shared, options: options)
             let session = try database.makeSession()
@@ -273,7 +274,7 @@ import Testing
     }
 
     @Test(
-        "a writer stopped in a write, or before its commit is on the medium, has the turn until it goes on or ends",
+        "A writer that is stopped before its commit is durable keeps the writer lock until it continues or ends",
         arguments: [false, true], [false, true])
     func stoppedWithTurn(isCommitted: Bool, isKilled: Bool) async throws {
         try await withPath { path in
@@ -308,7 +309,7 @@ import Testing
         }
     }
 
-    @Test("a link planted where the lock file goes is replaced, and what it leads to is left alone")
+    @Test("A symbolic link in place of the lock file is replaced, and its target is unchanged")
     func plantedLink() async throws {
         try await withPath { path in
             let victim = path + ".victim"
@@ -323,7 +324,7 @@ import Testing
         }
     }
 
-    @Test("a folder that may not be written to is a clear error", .enabled(if: geteuid() != 0))
+    @Test("A folder without write permission gives a clear error", .enabled(if: geteuid() != 0))
     func protectedFolder() async throws {
         try await withPath { path in
             let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path

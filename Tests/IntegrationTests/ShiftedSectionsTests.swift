@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modified rows of observed sections whose position is another after the commit: a deletion where the row was, and an
-// insertion where it is, as RealmSwift tells it.
+// Modified rows of observed sections whose position changes with the commit are delivered as a deletion at the old
+// position and an insertion at the new one, as in RealmSwift.
 
 import Dispatch
 import Foundation
@@ -14,7 +14,8 @@ class ShiftedItem: Object {
 }
 
 @Suite struct ShiftedSectionsTests {
-    /// What one commit is told as: of all sections, or of the one of a kind. Sections are by kind, rows by id.
+    /// The changes delivered for one commit: of all sections, or of the section of a kind. Sections are by kind, rows
+    /// by id.
     private func told(
         of kind: String? = nil, byBlock: Bool = false, _ change: (Realm) -> Void
     ) throws -> [String] {
@@ -67,7 +68,7 @@ class ShiftedItem: Object {
         realm.object(ofType: ShiftedItem.self, forPrimaryKey: id)
     }
 
-    @Test("a section comes before it", arguments: [true, false])
+    @Test("A modified row is moved if a section is inserted before its section", arguments: [true, false])
     func sectionCame(byBlock: Bool) throws {
         let lines = try told(byBlock: byBlock) { realm in
             realm.create(ShiftedItem.self, value: ["id": 10, "kind": "a"])
@@ -77,7 +78,7 @@ class ShiftedItem: Object {
         #expect(lines == ["d 0.1 1.1", "i 0.0 1.1 2.1", "m ", "+[0] -[]"])
     }
 
-    @Test("the section before it goes", arguments: [true, false])
+    @Test("A modified row is moved if the section before its section is deleted", arguments: [true, false])
     func sectionWent(byBlock: Bool) throws {
         let lines = try told(byBlock: byBlock) { realm in
             realm.delete(realm.objects(ShiftedItem.self).where { $0.kind == "b" })
@@ -86,7 +87,7 @@ class ShiftedItem: Object {
         #expect(lines == ["d 1.0", "i 0.0", "m ", "+[] -[0]"])
     }
 
-    @Test("rows come and go in the section too", arguments: [true, false])
+    @Test("A modified row is moved together with insertions and deletions in its section", arguments: [true, false])
     func rowsToo(byBlock: Bool) throws {
         let lines = try told(byBlock: byBlock) { realm in
             realm.create(ShiftedItem.self, value: ["id": 10, "kind": "a"])
@@ -97,7 +98,7 @@ class ShiftedItem: Object {
         #expect(lines == ["d 0.0 0.2", "i 0.0 1.1 1.2", "m ", "+[0] -[]"])
     }
 
-    @Test("a section that stays where it is has modifications, also beside one that moves", arguments: [true, false])
+    @Test("A section that is not shifted delivers modifications, also next to one that is", arguments: [true, false])
     func stays(byBlock: Bool) throws {
         let lines = try told(byBlock: byBlock) { realm in
             realm.create(ShiftedItem.self, value: ["id": 10, "kind": "c"])
@@ -107,7 +108,7 @@ class ShiftedItem: Object {
         #expect(lines == ["d 1.0", "i 1.0 2.0", "m 0.1", "+[1] -[]"])
     }
 
-    @Test("so it is for an observer of the one section")
+    @Test("An observer of one section gets the same changes")
     func single() throws {
         let lines = try told(of: "b") { realm in
             realm.create(ShiftedItem.self, value: ["id": 10, "kind": "a"])

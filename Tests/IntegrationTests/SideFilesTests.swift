@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is made beside a file for a while, or for good: copies, compacted files, backups, rehearsals, seed files. No
-// link that somebody has planted at such a name is followed, and nobody can read them who cannot read the file.
+// Files that are created beside a Realm file: copies, compacted files, backups, rehearsals, seed files. A symbolic
+// link that an attacker has planted at such a name is not followed, and the files are not readable for anyone who
+// cannot read the Realm file.
 
 import Foundation
 import RealmSwift
@@ -8,7 +9,7 @@ import RegnumTestKit
 import Testing
 
 @Suite struct SideFilesTests {
-    /// A file of an old version, and what planted links lead to: a file, or nothing.
+    /// A file of an old version, and the target of planted links, which is a file or missing.
     private struct Planting {
         let file: MigrationFile
         let isThere: Bool
@@ -24,10 +25,10 @@ import Testing
             }
         }
 
-        /// The names of all temporary files that are looked for at `name`.
+        /// The names of all temporary files that are tried for `name`.
         static func numbered(_ name: String) -> [String] { (0..<8).map { "\(name).regnum-\($0).tmp" } }
 
-        /// What the links lead to is as it was, and what was made is a file of its own, and whole.
+        /// Checks that the target of the links is unchanged, and that the new file is a separate and valid file.
         func check(made: String? = nil, sourceLocation: SourceLocation = #_sourceLocation) throws {
             let found = try? Data(contentsOf: victim)
             #expect(found == (isThere ? Data("precious".utf8) : nil), sourceLocation: sourceLocation)
@@ -41,22 +42,22 @@ import Testing
 
     // MARK: Planted links
 
-    @Test("a copy follows no link at its temporary names", arguments: [true, false])
+    @Test("A copy does not follow a link at its temporary names", arguments: [true, false])
     func copy(isThere: Bool) throws {
         let planting = try Planting(isThere, Planting.numbered("b.realm"))
         try planting.file.open(Oldest.types, version: 0).writeCopy(toFile: planting.file.folder.file("b.realm"))
         try planting.check(made: "b.realm")
     }
 
-    // A link that led nowhere was not seen, and kept files from being compacted and migrated.
-    @Test("a compaction replaces a link at its temporary name", arguments: [true, false])
+    // A dangling link must not prevent a compaction or a migration.
+    @Test("A compaction replaces a link at its temporary name", arguments: [true, false])
     func compaction(isThere: Bool) throws {
         let planting = try Planting(isThere, ["a.realm.compacting"])
         #expect(try Realm.compactFile(for: planting.file.configuration(Oldest.types, version: 0)))
         try planting.check(made: "a.realm")
     }
 
-    @Test("a backup replaces links at its name and at its temporary one", arguments: [true, false])
+    @Test("A backup replaces links at its name and at its temporary name", arguments: [true, false])
     func backup(isThere: Bool) throws {
         let planting = try Planting(isThere, ["a.realm.before-migration", "a.realm.before-migration.compacting"])
         var configuration = planting.file.configuration(Renamed.types)
@@ -67,7 +68,7 @@ import Testing
         try planting.check(made: "a.realm")
     }
 
-    @Test("a rehearsal follows no link at its temporary names, and is refused by one at that of its copy")
+    @Test("A rehearsal does not follow links at its temporary names, and fails on one at the name of its copy")
     func rehearsal() throws {
         for isThere in [true, false] {
             let claimed = try Planting(isThere, Planting.numbered("a.realm.rehearsal"))
@@ -78,13 +79,13 @@ import Testing
             let configuration = copied.file.configuration(Renamed.types)
             #expect(throws: Realm.Error.self) { try Realm.rehearseMigration(for: configuration) }
             try copied.check(made: "a.realm")
-            // The link has gone with what it was in the way of.
+            // The link is removed together with the leftovers.
             #expect(try Realm.rehearseMigration(for: configuration).error == nil)
             try copied.check(made: "a.realm")
         }
     }
 
-    @Test("the copy of a seed file follows no link at its temporary names, and is refused by one at its own")
+    @Test("The copy of a seed file does not follow links at its temporary names, and fails on one at its own")
     func seed() throws {
         for isThere in [true, false] {
             let claimed = try Planting(isThere, Planting.numbered("b.realm.seed"))
@@ -107,9 +108,9 @@ import Testing
 
     // MARK: Permissions
 
-    /// The permissions of all files of a folder, each time that it is looked at.
+    /// The permissions of all files of a folder, collected at each call of `look`.
     private final class Modes: @unchecked Sendable {
-        // Sendable: the block of a migration runs on the thread that opens.
+        // Sendable: the migration block runs on the thread that opens the Realm.
         var found: [String: Int] = [:]
 
         func look(in folder: TestFolder) {
@@ -121,12 +122,12 @@ import Testing
     }
 
     @Test(
-        "backups, rehearsals and seeded files can be read by nobody who cannot read the file they are made of",
+        "Backups, rehearsals and seeded files have no more permissions than the original file",
         arguments: [0o600, 0o640])
     func permissions(mode: Int) throws {
         let file = try MigrationFile(people: 50)
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file.url.path)
-        // Of the time when more could read the file; the next opening makes another one.
+        // Created while the file had more permissions; the next opening creates another one.
         try? FileManager.default.removeItem(atPath: file.url.path + ".lock")
         let modes = Modes()
         #expect(try people(seededFrom: file) == 50)

@@ -10,10 +10,10 @@ class SmallSurfaceItem: Object {
     @Persisted var n = 0
 }
 
-/// Serial: the logger is one for the process.
+/// Serial, because the logger is shared by the process.
 @Suite("Files, configurations and the logger", .serialized)
 struct SmallSurfaceTests {
-    @Test("a file exists once it was opened, can be deleted when it is closed, and its lock file stays")
+    @Test("A file exists after opening, can be deleted when closed, and its lock file remains")
     func files() throws {
         let folder = TestFolder()
         let configuration = Realm.Configuration(fileURL: folder.file(), objectTypes: [SmallSurfaceItem.self])
@@ -35,7 +35,7 @@ struct SmallSurfaceTests {
         #expect(!Realm.fileExists(for: configuration) && folder.names == ["a.realm.lock"])
     }
 
-    @Test("a configuration compares place, key, mode and version, and tells its settings line by line")
+    @Test("A configuration compares location, key, mode and version, and its description lists its settings")
     func configurations() {
         let url = URL(fileURLWithPath: "/tmp/x.realm")
         let one = Realm.Configuration(fileURL: url, schemaVersion: 3)
@@ -70,19 +70,19 @@ struct SmallSurfaceTests {
         },
     ]
 
-    @Test("settings that contradict each other are refused", arguments: misuses)
+    @Test("Settings that contradict each other are refused", arguments: misuses)
     func contradictions(_ misuse: MisuseCase) throws {
         #expect(try misuse.message().contains(misuse.words))
     }
 
-    @Test("the logger gets the lines up to its level, which may change")
+    @Test("The logger gets messages up to its level, which can be changed")
     func logger() throws {
         let identifier = UUID().uuidString
         let lines = Mutex<[String]>([])
         let before = Logger.shared
         defer { Logger.shared = before }
         #expect(before.level == .info)
-        // Other tests open Realms meanwhile: only lines about this one count.
+        // Other tests open Realms at the same time, so only messages about this one count.
         Logger.shared = Logger(level: .off) { level, message in
             guard message.contains(identifier) else { return }
             lines.withLock { $0.append("\(level) \(message)") }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects as plain values: dynamic and of users' own types, compared, and sent elsewhere.
+// Objects as plain values: dynamic and of custom types, compared, and sent to other threads.
 
 import Foundation
 import RealmSwift
@@ -61,7 +61,7 @@ enum SnapshotModels {
 struct SnapshotsTests {
     private typealias Pet = SnapshotModels.Pet
 
-    @Test("a snapshot holds every property by name, links to the depth, and keys behind it")
+    @Test("A snapshot contains every property by name, links to the depth, and keys beyond it")
     func dynamic() throws {
         let (realm, pet) = try SnapshotModels.realm()
         let snapshot = pet.snapshot()
@@ -81,7 +81,7 @@ struct SnapshotsTests {
             return
         }
         #expect(keeper.properties == ["name": .string("Ann")] && keeper.primaryKey == nil)
-        // Embedded, so always there; what it links to is as deep as its owner's own links.
+        // Embedded, so always included; its links are as deep as those of its owner.
         #expect(tag["text"] == .string("t") && tag["owner"] == .object(keeper))
         #expect(friend["name"] == .string("Bo") && friend["friends"] == .list([.link(Pet.className(), .int(1))]))
         #expect(anything.prefix(2) == [.int(1), .string("x")] && anything.last == .object(friend))
@@ -96,7 +96,7 @@ struct SnapshotsTests {
         #expect(row.snapshot()["mood"] == .string("wild") && row.snapshot()["sizes"] == snapshot["sizes"])
     }
 
-    @Test("snapshots tell what has changed between them, into links and maps")
+    @Test("Snapshots list the changes between them, across links and maps")
     func changes() throws {
         let (realm, pet) = try SnapshotModels.realm()
         let before = pet.snapshot()
@@ -119,7 +119,7 @@ struct SnapshotsTests {
         #expect(moved.insertions.count == 1 && moved.removals.isEmpty)
     }
 
-    @Test("no number is the same as itself, and no value within a list of any values is null")
+    @Test("NaN equals itself in a snapshot, and none in a list of any values is null")
     func unusualValues() throws {
         let (realm, pet) = try SnapshotModels.realm()
         try realm.write {
@@ -166,7 +166,7 @@ struct SnapshotsTests {
         var sizes: [String: Int]
     }
 
-    @Test("a type of one's own takes the properties it names, and may cross to another task")
+    @Test("A custom type gets the properties that it names, and can be sent to another task")
     func typed() async throws {
         let (value, lights) = try {
             let (realm, pet) = try SnapshotModels.realm()
@@ -185,7 +185,7 @@ struct SnapshotsTests {
         #expect(lights[0].keeper?.pets.map(\.name) == ["Rex"] && lights[1].keeper == nil)
     }
 
-    @Test("what does not fit the type is a decoding error that names the place")
+    @Test("A value that does not fit the type throws a decoding error with its coding path")
     func refusals() throws {
         let (realm, pet) = try SnapshotModels.realm()
         #expect(throws: DecodingError.self) { try pet.snapshot(as: Wrong.self) }

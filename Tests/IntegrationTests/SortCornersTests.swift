@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts of strings that begin alike, end in zero bytes, are empty or nil, behind a number and alone.
+// Sorting of strings with common prefixes, with zero bytes at the end, empty or nil, as second key and alone.
 
 import Foundation
 import RealmSwift
@@ -16,7 +16,7 @@ struct SortCornersTests {
         "sixteen bytes ok and more", "sixteen bytes ok and mord", String(repeating: "long ", count: 2_000),
     ]
 
-    /// By bytes, null first.
+    /// By bytes, with nil first.
     private static func isBefore(_ a: String?, _ b: String?) -> Bool {
         guard let b else { return false }
         guard let a else { return true }

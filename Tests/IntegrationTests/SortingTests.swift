@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Orders with nulls, NaN, ties and links; distinct.
+// Sorting with nulls, NaN, equal values and links; distinct.
 
 import Foundation
 import RealmSwift
@@ -15,7 +15,7 @@ struct SortingTests {
     }
 
     @Test(
-        "nulls come first ascending, NaN before all numbers, ties stay in their order",
+        "In ascending order nulls are first, NaN is before all numbers, and equal values keep their order",
         arguments: [
             ("int", [2, 6, 3, 1, 4, 5], [5, 1, 4, 3, 6, 2]),
             ("indexed", [2, 6, 3, 1, 4, 5], [5, 1, 4, 3, 6, 2]),
@@ -27,7 +27,7 @@ struct SortingTests {
             ("b", [2, 6, 3, 5, 1, 4], [1, 4, 3, 5, 2, 6]),
             ("flag", [2, 3, 5, 6, 1, 4], [1, 4, 2, 3, 5, 6]),
             ("date", [2, 6, 3, 1, 5, 4], [4, 5, 1, 3, 2, 6]),
-            // A null link is last ascending, a null value at the end of a path first.
+            // In ascending order a null link is last, and a null value at the end of a path is first.
             ("owner.age", [3, 6, 1, 4, 5, 2], [2, 5, 1, 4, 3, 6]),
             ("owner.name", [1, 4, 5, 3, 6, 2], [2, 3, 6, 5, 1, 4]),
             ("best.n", [1, 6, 4, 3, 2, 5], [2, 5, 3, 4, 6, 1]),
@@ -38,7 +38,7 @@ struct SortingTests {
         #expect(try Self.ids(keyPath, false) == descending)
     }
 
-    @Test("the last order is the first to decide; several descriptors decide in turn")
+    @Test("The last sort has precedence, and several descriptors apply in order")
     func chained() throws {
         let all = try FilterModels.realm().objects(Thing.self)
         #expect(
@@ -58,7 +58,7 @@ struct SortingTests {
             all.filter("int != NULL").sorted(byKeyPath: "t", ascending: false).map(\.id) == [4, 1, 6, 5, 3])
     }
 
-    @Test("distinct keeps the first of the order of then, and drops rows behind a null link")
+    @Test("distinct keeps the first object in the current order, and omits objects behind a null link")
     func distinct() throws {
         let all = try FilterModels.realm().objects(Thing.self)
         #expect(all.distinct(by: ["int"]).map(\.id) == [1, 2, 3, 5, 6])
@@ -69,7 +69,7 @@ struct SortingTests {
         #expect(all.distinct(by: ["flag", "b"]).map(\.id) == [1, 2, 3])
         #expect(all.distinct(by: ["owner.id"]).map(\.id) == [1, 3, 5])
         #expect(all.distinct(by: [\Thing.flag]).map(\.id) == [1, 2])
-        // Filters come before orders and distinct, wherever they stand in the chain.
+        // Filters apply before sorts and distinct, wherever they are in the chain.
         #expect(all.distinct(by: ["int"]).filter("id != 1").map(\.id) == [2, 3, 4, 5, 6])
         #expect(all.filter("id != 1").distinct(by: ["int"]).map(\.id) == [2, 3, 4, 5, 6])
     }
@@ -91,11 +91,11 @@ struct SortingTests {
         (" ", "Cannot sort on key path ' '"), ("@max.n", "Cannot sort on key path '@max.n'"),
     ]
 
-    @Test("is refused with the words that RealmSwift's users know", arguments: refusals)
+    @Test("Invalid key paths are refused with RealmSwift's messages", arguments: refusals)
     func refuses(_ keyPath: String, _ words: String) throws {
         let message = try misuseText { _ = try Self.ids(keyPath) } ?? "no misuse"
         #expect(message.contains(words), "\(message)")
-        // Distinct refuses the same, in the same words.
+        // Distinct refuses the same key paths with the same messages.
         let other = try misuseText {
             _ = try FilterModels.realm().objects(Thing.self).distinct(by: [keyPath]).count
         }
@@ -103,7 +103,7 @@ struct SortingTests {
         #expect(other?.contains(distinctWords) == true, "\(other ?? "no misuse")")
     }
 
-    @Test("random numbers sort as Swift sorts them, in every width of storage")
+    @Test("Random numbers are sorted as in Swift, in every storage width")
     func random() throws {
         let realm = try FilterModels.realm()
         try realm.write {
@@ -145,8 +145,9 @@ struct SortingTests {
         #expect(all.distinct(by: ["n"]).count == Set(plain.map(\.n)).count)
     }
 
-    // All objects are sorted by keys, few by rows, a predicate may find them by an index: each way the same order.
-    @Test("all, more than a quarter and few are in the same order, in a write and after it", arguments: [true, false])
+    // All objects are sorted by packed keys, few by rows, and a predicate may find them through an index: each way
+    // must give the same order.
+    @Test("All, many and few objects are sorted in the same order, in a write and after it", arguments: [true, false])
     func extents(isAscending: Bool) throws {
         let realm = try FilterModels.realm()
         realm.beginWrite()
@@ -192,8 +193,8 @@ struct SortingTests {
         }
     }
 
-    // Words of 64 bits take keys of fewer; 128 cut what is more. Extremes take all bits of an integer.
-    @Test("any keys in any order, whatever bits they take", arguments: 0..<40)
+    // Packed sort keys have 64 or 128 bits, and longer keys are truncated. Extreme values use all bits of an integer.
+    @Test("Sorting by any combination of keys is correct, whatever bits they need", arguments: 0..<40)
     func widths(turn: Int) throws {
         let realm = try FilterModels.realm()
         let integers: [Int] = [.min, -1, 0, 1 << 62, .max - 1, .max]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Aggregates, counts of subqueries, sets, maps and values of any type: text and type-safe queries against plain Swift
-// over the same objects, on random data with small ranges, so that equal values and empty collections are common.
+// Aggregates, counts of subqueries, sets, maps and values of any type: text and type-safe queries compared with plain
+// Swift over the same objects, on random data in small ranges, so that equal values and empty collections are common.
 
 import Foundation
 import RealmSwift
@@ -34,14 +34,14 @@ enum SpellingModels {
 private typealias Row = SpellingModels.Row
 private typealias Part = SpellingModels.Part
 
-/// One question in three spellings; `k` is a number and `w` a word that it is asked with.
+/// One query in three forms; `k` is a number and `w` a word that it uses.
 private struct Spelling: Sendable {
     let text: String
     let arguments: @Sendable (Int, String) -> [any Sendable]
     let query: @Sendable (Query<Row>, Int, String) -> Query<Bool>
     let plain: @Sendable (Row, Int, String) -> Bool
 
-    /// With the number for each placeholder.
+    /// Inserts the number for each placeholder.
     static func number(
         _ text: String, _ query: @escaping @Sendable (Query<Row>, Int) -> Query<Bool>,
         _ plain: @escaping @Sendable (Row, Int) -> Bool
@@ -154,8 +154,8 @@ private struct Spelling: Sendable {
     ]
 }
 
-@Suite("Spellings of queries") struct SpellingsTests {
-    @Test("collections, maps and any values are asked the same in text, type-safe and plain Swift")
+@Suite("Forms of queries") struct SpellingsTests {
+    @Test("Queries of collections, maps and any values give the same result as text, type-safe and in plain Swift")
     func differential() throws {
         let seed =
             ProcessInfo.processInfo.environment["REGNUM_QUERY_SEED"].flatMap { UInt64($0) } ?? .random(in: 1 ... .max)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integers that are stored to lie as narrow as they were until one does not fit: what is read back, asked for and summed,
-// in the write and behind it, is what was stored.
+// Integers are stored in narrow form until one does not fit. Reading, querying and summing them, in the write and
+// after it, must give the values that were stored.
 
 import Foundation
 import RealmSwift
@@ -46,7 +46,7 @@ private struct Expected: Equatable {
         var model: [Int: Expected] = [:]
         var nextID = 0
 
-        /// Mostly close together, with each power of two and both ends of what there is.
+        /// Usually close together, with powers of two and both extremes.
         mutating func number() -> Int {
             switch random.below(12) {
             case 0: return [Int.min, .min + 1, -1, 0, .max - 1, .max][random.below(6)]
@@ -111,7 +111,7 @@ private struct Expected: Equatable {
         mutating func transaction(isFirst: Bool) throws {
             let before = model
             realm.beginWrite()
-            // More than one group of rows.
+            // More than one row group.
             if isFirst { for _ in 0..<1500 { add() } }
             for _ in 0..<random.below(60) { change() }
             if random.below(3) == 0 { deleteSome(random.below(2) == 0 ? 4 : 200) }
@@ -129,7 +129,7 @@ private struct Expected: Equatable {
         }
     }
 
-    @Test("integers are what was stored, whatever lay beside them", arguments: RunSeed.list(1...6))
+    @Test("Integers read as they were stored, whatever values are stored next to them", arguments: RunSeed.list(1...6))
     func random(seed: RunSeed) throws {
         try withFile([NumberedThing.self]) { configuration in
             try autoreleasepool {

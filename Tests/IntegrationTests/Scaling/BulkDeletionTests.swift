@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deleting many objects at once, whoever owns them and however they were found; and its work, which grows with what is
-// deleted and not with its square.
+// Deleting many objects at once, with every kind of owner and query. The work is proportional to the number of
+// deleted objects, not to its square.
 
 import Foundation
 import RealmSwift
@@ -9,7 +9,7 @@ import RegnumTestKit
 import Testing
 
 @Suite struct BulkDeletionTests {
-    /// How embedded objects are held.
+    /// The kinds of collections that own embedded objects.
     enum Holder: String, CaseIterable, Sendable {
         case list, map, links, nested, deep
     }
@@ -51,7 +51,7 @@ import Testing
         { $0.delete(parts($0)) },
         { $0.delete(parts($0).sorted(byKeyPath: "value", ascending: false)) },
         {
-            // Some values are there twice.
+            // Some values occur twice.
             $0.delete(parts($0).distinct(by: ["value"]))
             $0.delete(parts($0).distinct(by: ["value"]))
         },
@@ -79,7 +79,7 @@ import Testing
         },
     ]
 
-    @Test("embedded objects are deleted in any number, wherever they are held and however they were found")
+    @Test("Any number of embedded objects can be deleted, with every kind of owner and query")
     func embedded() throws {
         for holder in Holder.allCases {
             for count in [1, 2, 31, 32, 70] {
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("some of the embedded objects of a list are deleted, and the others keep their order")
+    @Test("If some embedded objects of a list are deleted, the others keep their order")
     func some() throws {
         let realm = try Scaling.realm()
         try add(1_000, .list, to: realm)
@@ -113,7 +113,7 @@ import Testing
         expectIntegrity(of: realm.configuration)
     }
 
-    /// Puts the items in twice where the collection can hold them so.
+    /// Adds the items twice if the collection allows duplicates.
     private static let holders: [@Sendable (Scaling.Owner, [Scaling.Item]) -> Void] = [
         { $0.items.append(objectsIn: $1 + $1) },
         { $0.itemSet.insert(objectsIn: $1) },
@@ -131,7 +131,7 @@ import Testing
         },
     ]
 
-    @Test("objects that many collections hold are deleted together, and the links to the others stay")
+    @Test("Objects in many collections can be deleted together, and links to other objects stay")
     func linked() throws {
         for (number, hold) in Self.holders.enumerated() {
             let (realm, owner, items) = try Scaling.filled(300)
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test("objects are deleted one by one from the beginning, the end and the middle of a list")
+    @Test("Objects can be deleted one by one from the start, the end and the middle of a list")
     func oneByOne() throws {
         for step in [1, -1, 7] {
             let (realm, owner, items) = try Scaling.filled(210)
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test("an array may name an object twice, and an object with one that it owns")
+    @Test("An array of objects to delete may contain an object twice, and an object with one that it owns")
     func twice() throws {
         let realm = try Scaling.realm()
         try add(40, .nested, to: realm)
@@ -310,6 +310,6 @@ import Testing
         },
     ]
 
-    @Test("deleting four times as many takes about four times the work", arguments: growing)
+    @Test("The work of deleting grows in proportion to the number of objects", arguments: growing)
     func growth(_ test: ScalingCase) throws { #expect(try test.growth(limit: 6) < 6) }
 }

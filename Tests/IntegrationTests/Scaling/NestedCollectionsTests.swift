@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists and dictionaries in any values: every change against a model, with everything that may look at the value while a
-// write changes it; and the work of reading and changing them, which grows with what is read and changed.
+// Lists and dictionaries in values of any type: every change compared with a model, with everything that may read the
+// value while a write changes it. Reading and changing take work in proportion to the data that is read or changed.
 
 import Foundation
 import RealmSwift
@@ -13,10 +13,10 @@ import Testing
         @Persisted(indexed: true) var any: AnyRealmValue
     }
 
-    /// What a value is, without accessors.
+    /// The contents of a value, without accessors.
     private indirect enum Model: Equatable {
         case scalar(AnyRealmValue)
-        /// By its key: frozen objects are not equal to others.
+        /// By its key, because frozen objects are not equal to others.
         case object(Int)
         case list([Model])
         case map([String: Model])
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    /// The places where a value may lie.
+    /// The locations of a value.
     private enum Place: CaseIterable {
         case property, list, map
 
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    /// Changes some collection at or below the value as the model's.
+    /// Changes a collection at or below the value, and the model in the same way.
     private static func change(
         _ value: AnyRealmValue, _ model: inout Model, _ random: inout SeededGenerator, _ items: [Scaling.Item]
     ) {
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test("nested collections are what the same changes of arrays and dictionaries make", arguments: 0..<6)
+    @Test("Nested collections have the same contents as arrays and dictionaries after the same changes", arguments: 0..<6)
     func model(_ seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed + 1))
         try withFile(Scaling.types) { configuration in
@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    @Test("a deleted object leaves the collections that a write has open")
+    @Test("A deleted object is removed from collections that the write is changing")
     func deleting() throws {
         for place in Place.allCases {
             let (realm, owner, items) = try Scaling.filled(40)
@@ -223,7 +223,7 @@ import Testing
         }
     }
 
-    @Test("indexed properties with collections are found after each change")
+    @Test("Indexed properties with collections are found after each change")
     func indexed() throws {
         let realm = try memoryRealm(Indexed.self)
         let object = Indexed()
@@ -240,7 +240,7 @@ import Testing
         expectIntegrity(of: realm.configuration)
     }
 
-    /// An owner with a list at a depth of collections in its property.
+    /// An owner with a list in its property, nested at the given depth.
     private static func deep(_ depth: Int, _ elements: [AnyRealmValue]) throws -> (
         realm: Realm, list: List<AnyRealmValue>
     ) {
@@ -331,6 +331,6 @@ import Testing
         },
     ]
 
-    @Test("four times as many elements take about four times the work", arguments: growing)
+    @Test("The work on nested collections grows in proportion to the number of elements", arguments: growing)
     func growth(_ test: ScalingCase) throws { #expect(try test.growth(limit: 6) < 6) }
 }

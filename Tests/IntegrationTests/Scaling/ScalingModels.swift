@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The classes of the tests of growth, and how the work of an operation on n things is compared with that on 4n.
+// Classes for the tests of growth, and the comparison of the work of an operation on n elements with that on 4n.
 
 import Foundation
 import RealmSwift
@@ -54,7 +54,7 @@ enum Scaling {
         try Realm(configuration: Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: types))
     }
 
-    /// A Realm with `count` items and one owner of nothing.
+    /// A Realm with `count` items and an owner without items.
     static func filled(_ count: Int) throws -> (realm: Realm, owner: Owner, items: [Item]) {
         let realm = try realm()
         let owner = Owner()
@@ -66,10 +66,10 @@ enum Scaling {
     }
 }
 
-/// An operation on n things: `prepare` gives what is measured. Each measurement prepares anew.
+/// An operation on n elements: `prepare` returns the operation to measure. It is called for each measurement.
 struct ScalingCase: Sendable, CustomStringConvertible {
     let description: String
-    /// n: large enough that work for each pair of things would show beside the rest.
+    /// n: large enough that work for each pair of elements would be visible.
     let count: Int
     let prepare: @Sendable (Int) throws -> () throws -> Void
 
@@ -79,7 +79,7 @@ struct ScalingCase: Sendable, CustomStringConvertible {
         self.prepare = prepare
     }
 
-    /// Processor time of this thread, the least of some runs: other threads and processes do not count.
+    /// The processor time of this thread, as the minimum of several runs; other threads and processes do not count.
     private func work(_ count: Int, runs: Int) throws -> Double {
         var least = Double.infinity
         for _ in 0..<runs {
@@ -97,7 +97,8 @@ struct ScalingCase: Sendable, CustomStringConvertible {
         return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
     }
 
-    /// How many times more work 4n take than n do. What is refused once is measured again: only what grows always is.
+    /// The factor by which 4n elements take more work than n. If it exceeds the limit, it is measured again, so that
+    /// only a permanent excess is reported.
     func growth(limit: Double) throws -> Double {
         var least = Double.infinity
         for round in 0..<4 where least > limit {

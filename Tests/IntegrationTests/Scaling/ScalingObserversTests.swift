@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work of observers and of backlinks, as their numbers grow.
+// The work for observers and linking objects as their number grows.
 
 import Foundation
 import RealmSwift
@@ -7,7 +7,7 @@ import Regnum
 import Testing
 
 @Suite struct ScalingObserversTests {
-    /// What a test holds while its Realm's queue calls it.
+    /// The state of a test while its Realm's queue calls it.
     private final class Held: @unchecked Sendable {
         // Sendable: written and read on the stage's queue.
         var tokens: [NotificationToken] = []
@@ -21,7 +21,7 @@ import Testing
         return stage
     }
 
-    /// Observers that were looked at while `count` objects were observed, each with one more call of `also`.
+    /// The count of visited observers while `count` objects were observed, each with one more call of `also`.
     private func visits(
         _ count: Int, keyPaths: [String]? = nil, also: ((Realm, Int) throws -> Void)? = nil
     ) throws -> (visited: Int, calls: Int) {
@@ -40,7 +40,7 @@ import Testing
         return try stage.on { ($0.deliveryWork.visited, held.calls) }
     }
 
-    @Test("each of n observed objects is looked at a constant number of times", arguments: [nil, ["name"]])
+    @Test("Observing n objects visits each observer a constant number of times", arguments: [nil, ["name"]])
     func objects(_ keyPaths: [String]?) throws {
         let few = try visits(100, keyPaths: keyPaths)
         let many = try visits(400, keyPaths: keyPaths)
@@ -49,7 +49,7 @@ import Testing
         #expect(many.visited <= 4 * 400)
     }
 
-    @Test("observers that end while others begin cost no look at all the others")
+    @Test("Observers that end while others start do not cause visits of all others")
     func ending() throws {
         func visited(_ count: Int) throws -> Int {
             let stage = try stage(count)
@@ -71,7 +71,7 @@ import Testing
         #expect(try visited(400) <= 6 * max(few, 100))
     }
 
-    @Test("what observers that have begun between two turns are told begins where they began")
+    @Test("An observer that starts between two turns is notified only of changes since its start")
     func latecomers() throws {
         let stage = try stage(3)
         let held = Held()
@@ -123,10 +123,10 @@ import Testing
         },
     ]
 
-    @Test("backlinks are counted and found without a walk through all of them", arguments: growing)
+    @Test("Linking objects are counted and found without traversing all of them", arguments: growing)
     func backlinks(_ test: ScalingCase) throws { #expect(try test.growth(limit: 2) < 2) }
 
-    @Test("backlinks by position are those that a loop gives, also while a write changes them")
+    @Test("Linking objects by position are the same as in a loop, also while a write changes them")
     func positions() throws {
         let (realm, _, items) = try Scaling.filled(300)
         let hub = items[0]

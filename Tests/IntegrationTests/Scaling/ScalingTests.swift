@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations of the public API on n and on 4n things: work that grows with the square of their number is refused.
+// Operations of the public API on n and on 4n elements: the work must not grow with the square of their number.
 
 import Foundation
 import RealmSwift
@@ -52,7 +52,7 @@ import Testing
                 try realm.write { owner.numbers.remove(atOffsets: IndexSet(stride(from: 0, to: n, by: 2))) }
             }
         },
-        // From one leaf to several a move costs more, once: both counts have several.
+        // Growing from one leaf to several makes a move more expensive once, so both counts have several leaves.
         ScalingCase("moving the first of a list to its end", 2400) { n in
             let (realm, owner, items) = try Scaling.filled(n)
             try realm.write { owner.items.append(objectsIn: items) }
@@ -222,12 +222,12 @@ import Testing
         },
     ]
 
-    @Test("work on collections grows with their elements", arguments: collectionCases)
+    @Test("The work on collections grows in proportion to their elements", arguments: collectionCases)
     func collections(_ test: ScalingCase) throws { #expect(try test.growth(limit: 6) < 6) }
 
-    @Test("work on objects grows with their number", arguments: objectCases)
+    @Test("The work on objects grows in proportion to their number", arguments: objectCases)
     func objects(_ test: ScalingCase) throws { #expect(try test.growth(limit: 6) < 6) }
 
-    @Test("the work of queries grows with objects and with the parts of a condition", arguments: queryCases)
+    @Test("The work of queries grows in proportion to objects and parts of the condition", arguments: queryCases)
     func queries(_ test: ScalingCase) throws { #expect(try test.growth(limit: 6) < 6) }
 }
