@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Realms of queues and actors used on the right thread by the wrong code: a thread serves many queues and actors.
-// And turns to write that are offered to a queue which does not come for them.
+// Realms of queues and actors that code outside the queue or actor uses on the same thread, because a thread serves
+// many queues and actors. Also writer locks that are offered to a queue which does not take them.
 
 import Dispatch
 import Foundation
@@ -8,7 +8,7 @@ import RealmSwift
 import RegnumTestKit
 import Testing
 
-/// Runs whatever it is given, jobs of actors too, on one thread.
+/// Runs all jobs, including those of actors, on one thread.
 private final class OneThread: SerialExecutor, @unchecked Sendable {
     // Sendable: `work` is guarded by the condition.
     private let condition = NSCondition()
@@ -56,7 +56,7 @@ private actor OneThreadKeeper {
     init(_ executor: OneThread) { self.executor = executor }
 
     struct Parcel: @unchecked Sendable {
-        // Sendable: wrongly handed on, which is what is tested.
+        // Sendable: passed to a wrong caller, for the test.
         let realm: Realm
         let row: AsyncRow
     }
@@ -76,7 +76,7 @@ private actor OneThreadKeeper {
 
 @Suite("Confinement to queues and actors, not to their threads")
 struct StrictConfinementTests {
-    @Test("an actor's Realm is refused on the thread of the actor, outside of the actor")
+    @Test("An actor's Realm is refused on the actor's thread outside the actor")
     func actors() async throws {
         let thread = OneThread()
         defer { thread.end() }
@@ -97,7 +97,7 @@ struct StrictConfinementTests {
         #expect(try await keeper.count() == 1)
     }
 
-    @Test("a queue's Realm is refused behind the queue's block, on the same thread")
+    @Test("A queue's Realm is refused after the queue's block on the same thread")
     func queues() throws {
         let configuration = Realm.Configuration(
             inMemoryIdentifier: UUID().uuidString, objectTypes: [AsyncRow.self])
@@ -125,7 +125,7 @@ struct StrictConfinementTests {
         queue.sync { #expect(row.id == 1 && realm.objects(AsyncRow.self).count == 1) }
     }
 
-    @Test("a turn that nobody comes for goes to the next ones, and comes back in order", .timeLimit(.minutes(30)))
+    @Test("A writer lock that a blocked queue does not take goes to the next writers, and the order is kept", .timeLimit(.minutes(30)))
     func absent() async throws {
         let configuration = Realm.Configuration(
             inMemoryIdentifier: UUID().uuidString, objectTypes: [AsyncRow.self])
@@ -138,7 +138,7 @@ struct StrictConfinementTests {
             }
             free.wait()
         }
-        // Behind the busy one's: without a way around it this would wait for ever.
+        // Behind the writes of the busy queue: if the lock waited for that queue, this write would wait for ever.
         try other.on { realm in
             realm.writeAsync { realm.add(AsyncRow(value: ["id": 3, "name": "\(other.count)"])) }
         }

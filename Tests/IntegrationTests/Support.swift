@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the public API share: Realms in memory and in files, misuse observed without ending the process,
-// and actors that note what they are told.
+// Helpers for the tests of the public API: Realms in memory and in files, programmer errors that do not end the
+// process, and actors that log their notifications.
 
 import Foundation
 import RealmSwift
 import Regnum
 import RegnumTestKit
 
-/// A Realm in memory for these classes, a database of its own for each call.
+/// An in-memory Realm with these classes, in a separate database for each call.
 func memoryRealm(_ types: ObjectBase.Type...) throws -> Realm {
     try Realm(configuration: Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: types))
 }
@@ -21,10 +21,11 @@ func withFile<R>(_ types: [ObjectBase.Type], _ body: (Realm.Configuration) throw
         Realm.Configuration(fileURL: folder.appendingPathComponent("a.realm"), objectTypes: types))
 }
 
-/// The words of the misuse that `body` came to; nil where it came to its end. It runs on the caller's thread.
+/// The message of the programmer error that `body` caused, or nil if `body` completed. It runs on the caller's
+/// thread.
 func misuseText(_ body: @escaping @Sendable () throws -> Void) throws -> String? { try catchMisuse(body) }
 
-/// A misuse and the words that its message must have.
+/// A programmer error, and a text that its message must contain.
 struct MisuseCase: Sendable, CustomStringConvertible {
     let words: String
     let body: @Sendable () throws -> Void
@@ -36,14 +37,14 @@ struct MisuseCase: Sendable, CustomStringConvertible {
 
     var description: String { words }
 
-    /// The message, or words that tell that there was none.
+    /// The message, or a text that says that there was none.
     func message() throws -> String { try misuseText(body) ?? "no misuse" }
 }
 
-/// An actor that notes what it is told.
+/// An actor that logs its notifications.
 protocol NotingActor: Actor {
     var lines: [String] { get set }
-    /// Who waits until there are so many lines.
+    /// The callers that wait until there are this many lines.
     var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] { get set }
 }
 

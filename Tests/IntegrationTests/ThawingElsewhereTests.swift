@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Thawing on an actor or a serial queue: the live object is that of the caller's actor or queue, so that it may be used
-// in its writes.
+// Thawing on an actor or a serial queue: the live object belongs to the caller's actor or queue, and can be used in
+// its writes.
 
 import Dispatch
 import Foundation
@@ -30,9 +30,9 @@ class ThawView: Projection<ThawItem> {
 
 private let thawTypes: [ObjectBase.Type] = [ThawItem.self, ThawPart.self]
 
-/// One frozen thing of each kind, of the Realm that it is made with.
+/// A frozen object or collection of each kind, from one Realm.
 private struct FrozenThings: @unchecked Sendable {
-    // Sendable: frozen, and values.
+    // Sendable: contains frozen objects and values only.
     let item: ThawItem
     let part: ThawPart
     let results: Results<ThawItem>
@@ -74,7 +74,7 @@ private struct FrozenThings: @unchecked Sendable {
         self.realm = realm.freeze()
     }
 
-    /// The Realms that these belong to once they are thawed by the caller.
+    /// The Realms of these objects after the caller has thawed them.
     func thawed(by realm: Realm) -> [(kind: String, home: Realm?)] {
         [
             ("object", item.thaw()?.realm), ("embedded object", part.thaw()?.realm),
@@ -88,7 +88,7 @@ private struct FrozenThings: @unchecked Sendable {
         ]
     }
 
-    /// Changes each of them in a write that is open.
+    /// Changes each of them in the open write transaction.
     func change(to name: String) {
         item.thaw()?.name = name
         part.thaw()?.size += 1
@@ -100,7 +100,7 @@ private struct FrozenThings: @unchecked Sendable {
         nested.thaw()?.append(.string(name))
     }
 
-    /// What `change` has led to.
+    /// Checks the effects of `change`.
     func expectChanged(to name: String, in realm: Realm) throws {
         let item = try #require(realm.object(ofType: ThawItem.self, forPrimaryKey: 1))
         #expect(item.name == name && item.part?.size == 2 && item.items.count == 2 && item.tags.contains(name))
@@ -143,7 +143,7 @@ private actor Thawer {
         return Realm.Configuration(fileURL: folder.file(), objectTypes: thawTypes)
     }
 
-    @Test("on an actor, what another thread has frozen thaws to the actor's Realm", arguments: [true, false])
+    @Test("Objects that another thread has frozen thaw on an actor to the actor's Realm", arguments: [true, false])
     func fromThread(inMemory: Bool) async throws {
         let folder = inMemory ? nil : TestFolder()
         let configuration = configuration(folder)
@@ -154,7 +154,7 @@ private actor Thawer {
         withExtendedLifetime(folder) {}
     }
 
-    @Test("on an actor, what another actor or the main actor has frozen thaws to the actor's Realm")
+    @Test("Objects that another actor or the main actor has frozen thaw on an actor to its Realm")
     func fromActor() async throws {
         let configuration = configuration(nil)
         let (thawer, other) = (Thawer(), Thawer())
@@ -166,7 +166,7 @@ private actor Thawer {
         try await thawer.thaw(ofMain)
     }
 
-    @Test("on a serial queue, what a thread, the main actor or another queue has frozen thaws to the queue's Realm")
+    @Test("Objects that a thread, the main actor or another queue has frozen thaw on a queue to its Realm")
     func onQueue() async throws {
         let configuration = configuration(nil)
         let queues = (DispatchQueue(label: "one"), DispatchQueue(label: "two"))
@@ -184,7 +184,7 @@ private actor Thawer {
         }
     }
 
-    @Test("on the main thread, a block that a queue's `sync` runs there gets the queue's Realm")
+    @Test("In a block that a queue's `sync` runs on the main thread, objects thaw to the queue's Realm")
     @MainActor func onQueueOfMain() async throws {
         let configuration = configuration(nil)
         let realm = try Realm(configuration: configuration)
@@ -197,7 +197,7 @@ private actor Thawer {
         for thawed in things.thawed(by: realm) { #expect(thawed.home == realm, "\(thawed.kind)") }
     }
 
-    @Test("what an actor has frozen thaws on a thread to the thread's Realm")
+    @Test("Objects that an actor has frozen thaw on a thread to the thread's Realm")
     func onThread() async throws {
         let configuration = configuration(nil)
         let thawer = Thawer()
@@ -212,7 +212,7 @@ private actor Thawer {
     }
 }
 
-/// What `body` returns on a thread of its own.
+/// Returns the result of `body` on a new thread.
 private func onOtherThreadThrowing<R: Sendable>(_ body: @escaping @Sendable () throws -> R) throws -> R {
     let result = Mutex<Result<R, any Error>?>(nil)
     onOtherThread {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The examples of `Regnum.docc/Threads.md`: they compile, do what the page says, and stand here as they do there.
+// The examples of `Regnum.docc/Threads.md`: they compile, do what the page says, and are identical here and there.
 
 import Dispatch
 import Foundation
@@ -27,7 +27,7 @@ enum ThreadsPage {
     }
 }
 
-@Suite("The page on threads")
+@Suite("Examples of Threads.md")
 struct ThreadsPageTests {
     private typealias Dog = ThreadsPage.Dog
 
@@ -35,14 +35,14 @@ struct ThreadsPageTests {
         Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [ThreadsPage.Dog.self])
     }
 
-    /// A Realm with Rex in it.
+    /// A Realm that contains Rex.
     private func kennel(_ configuration: Realm.Configuration) throws -> (Realm, ThreadsPage.Dog) {
         let realm = try Realm(configuration: configuration)
         let dog = try realm.write { realm.create(Dog.self, value: ["name": "Rex", "age": 3]) }
         return (realm, dog)
     }
 
-    /// What `body` gives to its argument, from anywhere.
+    /// The value that `body` passes to its argument, on any thread.
     private func given<Value: Sendable>(_ body: (@escaping @Sendable (Value) -> Void) throws -> Void) rethrows -> Value?
     {
         let came = DispatchSemaphore(value: 0)
@@ -54,7 +54,7 @@ struct ThreadsPageTests {
         return came.wait(timeout: .now() + 60) == .success ? value : nil
     }
 
-    @Test("a thread's Realm")
+    @Test("A thread has its Realm")
     func thread() throws {
         let configuration = memory()
         let realm = try Realm(configuration: configuration)
@@ -63,7 +63,7 @@ struct ThreadsPageTests {
         #expect(realm == again)
     }
 
-    @Test("a queue's Realm")
+    @Test("A queue has its Realm")
     func queue() throws {
         let configuration = memory()
         let queue = DispatchQueue(label: "dogs")
@@ -73,7 +73,7 @@ struct ThreadsPageTests {
         }
     }
 
-    @Test("the main actor's Realm")
+    @Test("The main actor has its Realm")
     @MainActor func mainActor() async throws {
         let configuration = memory()
         let realm = try await Realm.open(configuration: configuration)
@@ -81,7 +81,7 @@ struct ThreadsPageTests {
         #expect(realm.objects(Dog.self).count == 1)
     }
 
-    @Test("an actor's Realm")
+    @Test("An actor has its Realm")
     func actor() async throws {
         let configuration = memory()
         let kennel = ThreadsPage.Kennel()
@@ -89,7 +89,7 @@ struct ThreadsPageTests {
         try await kennel.add("Rex")
     }
 
-    @Test("what belongs to nobody")
+    @Test("Unmanaged objects and detached copies can be used anywhere")
     func unmanaged() throws {
         let (_, dog) = try kennel(memory())
         let draft = Dog(value: ["name": "Rex"])
@@ -97,7 +97,7 @@ struct ThreadsPageTests {
         #expect(draft.name == copy.name)
     }
 
-    @Test("frozen things")
+    @Test("Frozen objects can be used on any thread")
     func frozen() throws {
         let configuration = memory()
         let (realm, dog) = try kennel(configuration)
@@ -110,7 +110,7 @@ struct ThreadsPageTests {
         #expect(!pins.isEmpty)
     }
 
-    @Test("references")
+    @Test("Thread-safe references pass objects to other threads")
     func references() throws {
         let configuration = memory()
         let (realm, dog) = try kennel(configuration)
@@ -128,7 +128,7 @@ struct ThreadsPageTests {
         #expect(name == "Rex" && !realm.isEmpty)
     }
 
-    @Test("snapshots")
+    @Test("Snapshots are plain values")
     func snapshots() throws {
         let (realm, dog) = try kennel(memory())
         struct DogValue: Codable, Sendable { let name: String; let age: Int }
@@ -139,14 +139,14 @@ struct ThreadsPageTests {
         #expect(value.age == 3 && changes.map(\.path) == ["age"])
     }
 
-    @Test("versions")
+    @Test("A Realm can be refreshed explicitly")
     func versions() throws {
         let (realm, _) = try kennel(memory())
         realm.autorefresh = false
         realm.refresh()
     }
 
-    @Test("observers")
+    @Test("Observers can be called on a queue")
     func observers() throws {
         let configuration = memory()
         let queue = DispatchQueue(label: "dogs")
@@ -183,7 +183,7 @@ struct ThreadsPageTests {
         token.invalidate()
     }
 
-    @Test("sequences")
+    @Test("Changes can be read as an asynchronous sequence")
     @MainActor func sequences() async throws {
         let realm = try await Realm.open(configuration: memory())
         let task = Task { @MainActor in
@@ -206,7 +206,7 @@ struct ThreadsPageTests {
         var isStale = false
     }
 
-    @Test("tracked reads")
+    @Test("Reads of observable objects are tracked")
     func tracked() throws {
         let (realm, dog) = try kennel(memory())
         let label = Label()
@@ -219,7 +219,7 @@ struct ThreadsPageTests {
         #expect(label.isStale && label.text == "Rex")
     }
 
-    @Test("writes")
+    @Test("Writes can be asynchronous and log their waiting")
     func writes() throws {
         let (realm, dog) = try kennel(memory())
         let record: @Sendable (String) -> Void = { _ in }
@@ -244,7 +244,7 @@ struct ThreadsPageTests {
         #expect(end == "written")
     }
 
-    @Test("a write of a Realm that nobody holds")
+    @Test("A write on an unreferenced Realm continues")
     func keptWrite() throws {
         let configuration = memory()
         let queue = DispatchQueue(label: "keeper")
@@ -258,7 +258,7 @@ struct ThreadsPageTests {
         }
     }
 
-    @Test("each example of the page stands in this file")
+    @Test("This file contains each example of the page")
     func page() throws {
         let here = URL(fileURLWithPath: #filePath)
         let root = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -279,7 +279,7 @@ struct ThreadsPageTests {
         #expect(count == 19)
     }
 
-    /// Without indents, comments behind code, and empty lines at the end.
+    /// The lines without indentation, comments after code, and empty lines at the end.
     private func lines(_ text: Substring) -> [String] {
         var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line -> String in
             let code = line.components(separatedBy: "   // ")[0]

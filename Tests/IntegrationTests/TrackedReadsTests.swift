@@ -24,7 +24,7 @@ class UnseenRow: Object {
 
 @Suite("Tracked reads")
 struct TrackedReadsTests {
-    /// Counts what scopes are told.
+    /// Counts the calls of scopes.
     private final class Count: @unchecked Sendable {
         // Sendable: used on the test's thread.
         var value = 0
@@ -53,7 +53,7 @@ struct TrackedReadsTests {
         try #require(realm.object(ofType: SeenRow.self, forPrimaryKey: id))
     }
 
-    @Test("a property that was read tells its change once, whichever accessor changes it, others do not")
+    @Test("A change of a property that was read calls its scope once; other changes do not")
     func properties() throws {
         let realm = try filled()
         let row = try find(1, realm)
@@ -67,7 +67,7 @@ struct TrackedReadsTests {
         #expect(count.take() == 0)
     }
 
-    @Test("two scopes over one object are told apart")
+    @Test("Two scopes over one object are called independently")
     func twoScopes() throws {
         let realm = try filled()
         let row = try find(1, realm)
@@ -80,7 +80,7 @@ struct TrackedReadsTests {
         #expect(count.take() == 1 && other.take() == 0)
     }
 
-    @Test("a change made elsewhere is told when the Realm comes to it, a rolled back one never")
+    @Test("A change of others calls the scope when the Realm advances, and a rolled-back change never")
     func elsewhere() throws {
         let realm = try filled()
         let row = try find(1, realm)
@@ -99,7 +99,7 @@ struct TrackedReadsTests {
         #expect(row.name == "far" && count.take() == 1)
     }
 
-    @Test("an object that is deleted tells every scope that read it")
+    @Test("Deleting an object calls every scope that read it")
     func deleted() throws {
         let realm = try filled()
         let row = try find(1, realm)
@@ -112,7 +112,7 @@ struct TrackedReadsTests {
         #expect(count.take() == 1)
     }
 
-    @Test("links, lists and linking objects tell what they hold")
+    @Test("Links, lists and linking objects call a scope when their contents change")
     func links() throws {
         let realm = try filled()
         let row = try find(0, realm)
@@ -131,7 +131,7 @@ struct TrackedReadsTests {
         #expect(count.take() == 1)
     }
 
-    @Test("results tell of what comes, goes and decides about them, not of other properties")
+    @Test("Results call a scope for changes that affect them, not for other properties")
     func results() throws {
         let realm = try filled()
         let rows = realm.objects(SeenRow.self)
@@ -150,7 +150,7 @@ struct TrackedReadsTests {
         #expect(count.take() == 1)
     }
 
-    @Test("classes that do not declare it, frozen and unmanaged objects are not tracked")
+    @Test("Objects of other classes, frozen objects and unmanaged objects are not tracked")
     func untracked() throws {
         let realm = try filled()
         let row = try #require(realm.objects(UnseenRow.self).first)
@@ -171,7 +171,7 @@ struct TrackedReadsTests {
         #expect(count.take() == 0)
     }
 
-    @Test("a scope's call may write and read again")
+    @Test("The block of a scope may write and read again")
     func again() throws {
         let realm = try filled()
         let row = try find(1, realm)
@@ -186,7 +186,7 @@ struct TrackedReadsTests {
         #expect(count.take() == 2 && row.rank == 50)
     }
 
-    @Test("a sequence of observations follows an object on the main actor", .timeLimit(.minutes(30)))
+    @Test("A sequence of observations follows an object on the main actor", .timeLimit(.minutes(30)))
     @MainActor func sequence() async throws {
         let realm = try await Realm.open(
             configuration: Realm.Configuration(

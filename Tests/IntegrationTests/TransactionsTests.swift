@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of write transactions, on one thread and among threads.
+// The rules of write transactions, on one thread and across threads.
 
 import Foundation
 import RealmSwift
@@ -81,7 +81,7 @@ enum TransactionMisuse: String, CaseIterable, Codable, Sendable {
 @Suite("Transactions") struct TransactionsTests {
     struct Failure: Error, Equatable {}
 
-    @Test("mistakes end the program with RealmSwift's words", arguments: TransactionMisuse.allCases)
+    @Test("Programmer errors end the program with RealmSwift's messages", arguments: TransactionMisuse.allCases)
     func misuse(_ misuse: TransactionMisuse) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [misuse] in
             try misuse.run()
@@ -89,7 +89,7 @@ enum TransactionMisuse: String, CaseIterable, Codable, Sendable {
         #expect(words(result).contains(misuse.gist), "\(words(result))")
     }
 
-    @Test("only the instance that began is in a write")
+    @Test("Only the Realm that began the write is in a write transaction")
     func inWrite() throws {
         let configuration = memory()
         let realm = try Realm(configuration: configuration)
@@ -101,7 +101,7 @@ enum TransactionMisuse: String, CaseIterable, Codable, Sendable {
         #expect(!realm.isInWriteTransaction)
     }
 
-    @Test("write returns the block's value, also nil and Void")
+    @Test("write returns the result of its block, also nil and Void")
     func value() throws {
         let realm = try Realm(configuration: memory())
         #expect(try realm.write { 3 } == 3)
@@ -112,7 +112,7 @@ enum TransactionMisuse: String, CaseIterable, Codable, Sendable {
         try realm.write {}
     }
 
-    @Test("what the block throws comes out, and nothing it did stays")
+    @Test("If its block throws, write rolls back and throws the same error")
     func rollback() throws {
         let realm = try Realm(configuration: memory())
         let row = try realm.write { realm.create(TransactionRow.self, value: ["number": 1, "list": [1, 2]]) }
@@ -134,7 +134,7 @@ enum TransactionMisuse: String, CaseIterable, Codable, Sendable {
         #expect(realm.objects(TransactionRow.self).count == 1)
     }
 
-    @Test("an object deleted in a cancelled write is there again")
+    @Test("An object that was deleted in a cancelled write exists again")
     func undelete() throws {
         let realm = try Realm(configuration: memory())
         let row = try realm.write { realm.create(TransactionRow.self, value: ["number": 1]) }
@@ -145,7 +145,7 @@ enum TransactionMisuse: String, CaseIterable, Codable, Sendable {
         #expect(realm.objects(TransactionRow.self).first?.number == 1)
     }
 
-    @Test("a new object with a cancelled object's place is not that object")
+    @Test("A new object in the row of a rolled-back object is a different object")
     func reuse() throws {
         let realm = try Realm(configuration: memory())
         realm.beginWrite()
@@ -159,7 +159,7 @@ enum TransactionMisuse: String, CaseIterable, Codable, Sendable {
         #expect(gone != row)
     }
 
-    @Test("a block may end its write itself, and may begin another", arguments: [true, false])
+    @Test("A block may end its write and begin another one", arguments: [true, false])
     func ownEnd(commits: Bool) throws {
         let realm = try Realm(configuration: memory())
         let value = try realm.write {
@@ -184,7 +184,7 @@ enum TransactionMisuse: String, CaseIterable, Codable, Sendable {
         #expect(realm.objects(TransactionRow.self).count == (commits ? 2 : 1))
     }
 
-    @Test("others' commits are seen after refresh and by beginWrite, not before; not in a write")
+    @Test("Commits of others are visible after refresh or beginWrite, and not before")
     func refresh() throws {
         let configuration = memory()
         let realm = try Realm(configuration: configuration)
@@ -207,7 +207,7 @@ enum TransactionMisuse: String, CaseIterable, Codable, Sendable {
         #expect(rows.count == 2)
     }
 
-    @Test("two threads write in turn and lose nothing", arguments: [false, true])
+    @Test("Concurrent writers lose no changes", arguments: [false, true])
     func threads(isFile: Bool) throws {
         let folder = TestFolder()
         let configuration =
@@ -230,7 +230,7 @@ enum TransactionMisuse: String, CaseIterable, Codable, Sendable {
         #expect(realm.objects(TransactionRow.self).count == 4 * rounds + 1)
     }
 
-    @Test("a thread that waits for another's write sees what it committed")
+    @Test("A thread that waits for another's write sees its commit")
     func waiting() throws {
         let configuration = memory()
         let realm = try Realm(configuration: configuration)
@@ -250,7 +250,7 @@ enum TransactionMisuse: String, CaseIterable, Codable, Sendable {
         #expect(done.wait(timeout: .now() + 20) == .success)
     }
 
-    @Test("invalidate in a write rolls back, and ends what was taken before")
+    @Test("invalidate in a write rolls back and invalidates all objects")
     func invalidate() throws {
         let realm = try Realm(configuration: memory())
         let row = try realm.write { realm.create(TransactionRow.self, value: ["number": 1]) }
@@ -266,7 +266,7 @@ enum TransactionMisuse: String, CaseIterable, Codable, Sendable {
         #expect(row.isInvalidated)
     }
 
-    @Test("a read-only Realm can be invalidated")
+    @Test("A read-only Realm can be invalidated")
     func invalidateReadOnly() throws {
         try withFile([TransactionRow.self]) { configuration in
             try autoreleasepool {
@@ -283,7 +283,7 @@ enum TransactionMisuse: String, CaseIterable, Codable, Sendable {
         }
     }
 
-    @Test("a Realm released within a write gives the turn back")
+    @Test("A Realm that is released in a write releases the writer lock")
     func abandoned() throws {
         let configuration = memory()
         let keeper = try Realm(configuration: configuration)
@@ -296,7 +296,7 @@ enum TransactionMisuse: String, CaseIterable, Codable, Sendable {
         #expect(keeper.objects(TransactionRow.self).count == 1)
     }
 
-    @Test("a frozen Realm is never refreshed")
+    @Test("A frozen Realm is never refreshed")
     func frozenRefresh() throws {
         let realm = try Realm(configuration: Realm.Configuration(inMemoryIdentifier: UUID().uuidString))
         let frozen = realm.freeze()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a file may hold and a type has no form for, in collections and boxes as in properties; values of any type that
-// are copied out of a Realm or read by name; figures that there are not. Each test tells what went wrong without it.
+// Stored values that a property's type cannot represent, in collections, RealmProperty and properties; values of any
+// type that are copied from a Realm or read by name; aggregates that do not exist. Each test states the fault that it
+// prevents.
 
 import Foundation
 import RealmSwift
@@ -10,7 +11,7 @@ import Testing
 enum TypeCorners {
     enum Size: Int, PersistableEnum { case small = 1, large = 2 }
 
-    /// Stored as text; one with blanks is none.
+    /// Stored as text; a text with spaces converts to no value.
     struct Word: FailableCustomPersistable {
         let text: String
         init?(persistedValue: String) {
@@ -20,7 +21,7 @@ enum TypeCorners {
         var persistableValue: String { text }
     }
 
-    /// Stored as a date; one before 1970 is none.
+    /// Stored as a date; a date before 1970 converts to no value.
     struct Day: FailableCustomPersistable {
         let date: Date
         init?(persistedValue: Date) {
@@ -74,7 +75,7 @@ enum TypeCorners {
 
     static func realm() throws -> Realm { try memoryRealm(Everything.self, Dog.self, Values.self, Many.self) }
 
-    /// An object with values in all its properties that their types have no form for, besides some that they have.
+    /// An object with values in all its properties that their types cannot represent, and some that they can.
     static func strange(_ realm: Realm) throws -> Everything {
         let all = try realm.write { realm.create(Everything.self, value: ["id": 1, "sizes": [1]] as [String: Any]) }
         let stored = try #require(realm.dynamicObject(ofType: name, forPrimaryKey: 1))
@@ -94,7 +95,7 @@ enum TypeCorners {
         return all
     }
 
-    /// What the file has of the object of `strange`.
+    /// Checks the stored values of the object of `strange`.
     static func expectStrange(_ realm: Realm, sourceLocation: SourceLocation = #_sourceLocation) throws {
         let stored = try #require(
             realm.dynamicObject(ofType: name, forPrimaryKey: 1), sourceLocation: sourceLocation)
@@ -116,17 +117,18 @@ enum TypeCorners {
     }
 }
 
-@Suite("Values that types have no form for, and values of any type by name and in copies")
+@Suite("Values that a type cannot represent, and values of any type by name and in copies")
 struct TypeCornersTests {
     private typealias Everything = TypeCorners.Everything
     private typealias Dog = TypeCorners.Dog
     private typealias Values = TypeCorners.Values
     private typealias Many = TypeCorners.Many
 
-    // MARK: Values without a form
+    // MARK: Values that the type cannot represent
 
-    // A description, or a read by name, asked for the typed value, which traps: of elements, boxes and custom types.
-    @Test("they are shown by name and in descriptions, and typed reads of optionals give nil")
+    // A description or a read by name must not use the typed getter, which traps, for elements, RealmProperty or
+    // custom types.
+    @Test("Values without a typed form are visible by name and in descriptions, and optional reads are nil")
     func shown() throws {
         let realm = try TypeCorners.realm()
         let all = try TypeCorners.strange(realm)
@@ -149,8 +151,8 @@ struct TypeCornersTests {
         #expect(words?.contains("Failed to convert persisted value '10' to type 'Size'") == true, "\(words ?? "read")")
     }
 
-    // The copy was made of typed values, or refused as numbers that do not fit.
-    @Test("they are copied from object to object, assigned, and written by name")
+    // A copy must not be made from typed values, and must accept numbers that are out of range.
+    @Test("Values without a typed form are copied between objects, assigned, and written by name")
     func copied() throws {
         let (realm, other) = (try TypeCorners.realm(), try TypeCorners.realm())
         let all = try TypeCorners.strange(realm)
@@ -185,8 +187,8 @@ struct TypeCornersTests {
         }
     }
 
-    // The same, for copies that belong to no Realm.
-    @Test("copies in memory have the class's default in their place, nil where elements are optional, or no element")
+    // The same for unmanaged copies.
+    @Test("Unmanaged copies have the default, nil, or no element in place of a value without a typed form")
     func detached() throws {
         let realm = try TypeCorners.realm()
         let all = try TypeCorners.strange(realm)
@@ -199,8 +201,8 @@ struct TypeCornersTests {
         }
     }
 
-    // Of boxes observers were told without the value before.
-    @Test("observers are told what a box, and a property whose type has no form for it, have held")
+    // Observers must also get the old value of a RealmProperty.
+    @Test("Observers get the old values of RealmProperty and of properties without a typed form")
     func oldValues() throws {
         let configuration = Realm.Configuration(
             inMemoryIdentifier: UUID().uuidString, objectTypes: [Everything.self])
@@ -250,7 +252,7 @@ struct TypeCornersTests {
             let realm = try TypeCorners.realm()
             try realm.write { realm.create(TypeCorners.Everything.self, value: ["sizes": ["x"]]) }
         },
-        // Only a managed set refused them: the set of an object that was added had a list in the file.
+        // An unmanaged set must refuse them as a managed one does, because it can be added later.
         MisuseCase("Sets cannot hold lists or dictionaries.") {
             MutableSet<AnyRealmValue>().insert(.fromArray([.int(1)]))
         },
@@ -260,7 +262,7 @@ struct TypeCornersTests {
         },
     ]
 
-    @Test("what its property or collection cannot have is refused with the reason", arguments: refusals)
+    @Test("Values that a property or collection cannot store are refused with the reason", arguments: refusals)
     func refuses(_ misuse: MisuseCase) throws {
         let message = try misuse.message()
         #expect(message.contains(misuse.words), "\(message)")
@@ -268,8 +270,9 @@ struct TypeCornersTests {
 
     // MARK: Values of any type
 
-    // A list in a value of any type stayed a view of the Realm's object, and links in lists stayed managed.
-    @Test("a detached copy has copies of the lists, dictionaries and objects in values of any type")
+    // A list in a value of any type must not remain a view of the managed object, and links in lists must not stay
+    // managed.
+    @Test("A detached copy has copies of the lists, dictionaries and objects in values of any type")
     func detachedAnys() throws {
         let realm = try TypeCorners.realm()
         let values = try realm.write {
@@ -296,8 +299,8 @@ struct TypeCornersTests {
         #expect(shallow.any.listValue?[1].dictionaryValue?["d"] == AnyRealmValue.none)
     }
 
-    // It was an object of its class, which a migration has no use for: it knows properties by name.
-    @Test("an object in a value of any type is dynamic where it is read of a dynamic object")
+    // A migration knows properties only by name, so it needs a dynamic object.
+    @Test("An object in a value of any type is dynamic if a dynamic object is read")
     func dynamicAnys() throws {
         let realm = try TypeCorners.realm()
         let values = try realm.write {
@@ -315,7 +318,7 @@ struct TypeCornersTests {
         #expect(anys[0].object(Values.self) == nil && values.any.object(Dog.self)?.name == "Rex")
     }
 
-    @Test("in a migration objects in values of any type are read and changed by name")
+    @Test("A migration reads and changes objects in values of any type by name")
     func migratedAnys() throws {
         try withFile([Values.self, Dog.self]) { configuration in
             func fill() throws {
@@ -339,9 +342,9 @@ struct TypeCornersTests {
         }
     }
 
-    // MARK: Figures
+    // MARK: Aggregates
 
-    @Test("figures of values are asked by self, of collections that are not managed too")
+    @Test("Aggregates of values have the key path self, also for unmanaged collections")
     func figures() throws {
         let realm = try TypeCorners.realm()
         let many = Many()
@@ -365,7 +368,7 @@ struct TypeCornersTests {
         check()
     }
 
-    /// A managed object.
+    /// For a managed object.
     private static func many(_ body: @escaping @Sendable (TypeCorners.Many) -> Void) -> @Sendable () throws -> Void {
         return {
             let realm = try TypeCorners.realm()
@@ -373,7 +376,7 @@ struct TypeCornersTests {
         }
     }
 
-    // Without a word there was no figure, or 0; of collections that are not managed "self" was refused.
+    // An aggregate that does not exist must be refused, not nil or 0; "self" must be valid for unmanaged collections.
     private static let figureless = [
         MisuseCase(
             "Operation 'min' not supported for string list 'TypeCorners_Many.texts'",
@@ -407,7 +410,7 @@ struct TypeCornersTests {
             many { _ = $0.dogs.index(matching: { $0.name == "Rex" }) }),
     ]
 
-    @Test("where there is no figure, and no position, that is told in RealmSwift's words", arguments: figureless)
+    @Test("Aggregates and positions that do not exist are refused with RealmSwift's messages", arguments: figureless)
     func noFigures(_ misuse: MisuseCase) throws {
         let message = try misuse.message()
         #expect(message.contains(misuse.words), "\(message)")

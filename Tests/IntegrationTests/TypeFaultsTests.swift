@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values, collections and objects at the edges of their types: what is assigned, looked for, ordered, deleted, copied
-// and asked by name must be what it is elsewhere. Each test tells what went wrong without it.
+// Values, collections and objects at the limits of their types: assignment, lookup, sorting, deletion, copying and
+// access by name must give the same result everywhere. Each test states the fault that it prevents.
 
 import Foundation
 import RealmSwift
@@ -71,7 +71,7 @@ private enum TypeFaultsKeyed {
     }
 }
 
-@Suite("Values and collections at the edges of their types")
+@Suite("Values and collections at the limits of their types")
 struct TypeFaultsTests {
     private typealias Dog = TypeFaults.Dog
     private typealias Owner = TypeFaults.Owner
@@ -79,9 +79,9 @@ struct TypeFaultsTests {
 
     // MARK: Collections
 
-    // A property that was never read kept the instance that was assigned to it: two objects had one collection, and
-    // adding both lost the elements of the second.
-    @Test("collections assigned before the first read are copied")
+    // A property that was never read must not keep the assigned instance: two objects would share a collection, and
+    // adding both would lose the elements of the second.
+    @Test("A collection that is assigned before the first read is copied")
     func assigning() throws {
         let realm = try TypeFaults.realm()
         let first = Owner(value: ["id": 1])
@@ -106,8 +106,8 @@ struct TypeFaultsTests {
         #expect(given.realm == nil && Array(given) == ["g"])
     }
 
-    // The table of the object was asked although it has none.
-    @Test("an unmanaged object is in no managed collection of any values")
+    // An unmanaged object has no table to look up.
+    @Test("A managed collection of any values does not contain an unmanaged object")
     func strangers() throws {
         let realm = try TypeFaults.realm()
         try realm.write {
@@ -123,8 +123,8 @@ struct TypeFaultsTests {
         }
     }
 
-    // Results of values did not know where their values lie: links read as none, lists as empty.
-    @Test("ordered values of any type are links and collections as in their list")
+    // Results of values must know the location of their values; otherwise links read as none and lists as empty.
+    @Test("Sorted values of any type contain the same links and collections as their list")
     func orderedAnys() throws {
         let realm = try TypeFaults.realm()
         realm.beginWrite()
@@ -153,8 +153,8 @@ struct TypeFaultsTests {
         realm.cancelWrite()
     }
 
-    // The second accessor of the object was refused as deleted.
-    @Test("objects of a sequence, a list, a set and a map are deleted, each once")
+    // A second accessor of an object must not be refused as deleted.
+    @Test("The objects of a sequence, a list, a set and a map are deleted, each once")
     func deleting() throws {
         let realm = try TypeFaults.realm()
         let owner = try realm.write { realm.create(Owner.self, value: ["id": 1]) }
@@ -185,8 +185,8 @@ struct TypeFaultsTests {
         }
     }
 
-    // Lists of any values kept a null in place of the object.
-    @Test("lists of any values lose a deleted object, also within another value; dictionaries keep the key")
+    // Lists of any values must not keep a null in place of the object.
+    @Test("Lists of any values lose a deleted object, also in nested values; dictionaries keep the key")
     func deletedInAnys() throws {
         let realm = try TypeFaults.realm()
         try realm.write {
@@ -205,8 +205,8 @@ struct TypeFaultsTests {
         }
     }
 
-    // Keys were compared as Swift compares texts on the way to what is changed.
-    @Test("keys that differ only in how their letters are made up lead to entries of their own")
+    // Keys must be compared by bytes, also along the path to a nested collection.
+    @Test("Keys that differ only in the composition of their letters have separate entries")
     func composedKeys() throws {
         let realm = try TypeFaults.realm()
         try realm.write {
@@ -224,7 +224,7 @@ struct TypeFaultsTests {
         }
     }
 
-    @Test("a description names the type of elements without a question mark")
+    @Test("A description contains the type of optional elements without a question mark")
     func descriptions() {
         #expect(List<Int?>().description.hasPrefix("List<int> "))
         #expect(MutableSet<String?>().description.hasPrefix("MutableSet<string> "))
@@ -233,8 +233,8 @@ struct TypeFaultsTests {
 
     // MARK: Values
 
-    // On Linux a number of 0 or 1 can be cast to Bool, and was refused as one.
-    @Test("decimals take the numbers 0 and 1 of Foundation")
+    // On Linux a number 0 or 1 can be cast to Bool, and must not be refused as one.
+    @Test("Decimals accept Foundation's numbers 0 and 1")
     func decimals() throws {
         let realm = try TypeFaults.realm()
         let json = try JSONSerialization.jsonObject(with: Data(#"{"price": 0}"#.utf8))
@@ -250,8 +250,9 @@ struct TypeFaultsTests {
         }
     }
 
-    // Only an optional enum kept a raw value without a case; one in the file ended the program however it was asked.
-    @Test("a raw value that an enum has no case for is shown, stored and copied by name")
+    // An enum must keep a raw value without a case, also if it is not optional, and reading it by name must not end
+    // the program.
+    @Test("A raw value without an enum case is shown, stored and copied by name")
     func unknownCases() throws {
         let (realm, other) = (try TypeFaults.realm(), try TypeFaults.realm())
         let values = try realm.write { realm.create(Values.self) }
@@ -277,8 +278,8 @@ struct TypeFaultsTests {
         #expect(words?.contains("Failed to convert persisted value '10'") == true)
     }
 
-    // The typed getter was asked, which traps.
-    @Test("a number that its property is too small for is shown by name")
+    // A read by name must not use the typed getter, which traps.
+    @Test("A number that is out of the range of its property is shown by name")
     func wideNumbers() throws {
         let realm = try TypeFaults.realm()
         try realm.write {
@@ -292,8 +293,8 @@ struct TypeFaultsTests {
 
     // MARK: Objects
 
-    // Rows were compared by their keys alone, and those of rolled-back objects are given again.
-    @Test("an object that is gone is the same as itself only")
+    // Rows must not be compared only by keys, because the keys of rolled-back objects are used again.
+    @Test("A deleted object is equal only to itself")
     func identity() throws {
         let realm = try TypeFaults.realm()
         realm.beginWrite()
@@ -308,8 +309,8 @@ struct TypeFaultsTests {
         #expect(again != there && !again.isSameObject(as: there))
     }
 
-    // All defaults of the class were written into the row that has the default key.
-    @Test("an update without the key is one of the default key, and leaves what is not given")
+    // The defaults of the class must not be written into the row with the default key.
+    @Test("An update without a key changes the object with the default key, and keeps values that are not given")
     func defaultKeys() throws {
         let realm = try TypeFaults.realm()
         try realm.write {
@@ -324,7 +325,7 @@ struct TypeFaultsTests {
         }
     }
 
-    @Test("collections of an unmanaged object are read by names only")
+    @Test("Collections of an unmanaged object can be read by name")
     func unmanagedByName() {
         let owner = Owner(value: ["dogs": [["name": "Rex"]], "dogMap": ["m": ["name": "Max"]]])
         owner.dogSet.insert(owner.dogs[0])
@@ -332,7 +333,7 @@ struct TypeFaultsTests {
         #expect(dogs.count == 1 && dogs[0]["name"] as? String == "Rex")
         #expect(set.count == 1 && set.first?["name"] as? String == "Rex")
         #expect(owner.dynamicMap("dogMap")["m"]??["name"] as? String == "Max")
-        // They are the object's own, not copies: what happens to one is seen in the other.
+        // They are the object's own collections, not copies, so a change of one is visible in the other.
         owner.dogs.append(TypeFaults.dog("Bo"))
         #expect((0..<dogs.count).map { dogs[$0]["name"] as? String } == ["Rex", "Bo"])
         dogs[1]["name"] = "Rob"
@@ -344,8 +345,8 @@ struct TypeFaultsTests {
         #expect(words?.contains("is not such a collection of objects") == true)
     }
 
-    // Nothing was set, and nothing was said.
-    @Test("a key path goes through the keys of a map, also to set", arguments: [true, false])
+    // setValue must not be ignored silently.
+    @Test("A key path includes the keys of a map, also for setting", arguments: [true, false])
     func mapsInKeyPaths(isManaged: Bool) throws {
         let realm = try TypeFaults.realm()
         let owner = Owner(value: ["dogMap": ["rex": ["name": "Rex"]], "scores": ["a": 1]])
@@ -362,8 +363,8 @@ struct TypeFaultsTests {
         }
     }
 
-    // The path ended at the linking objects.
-    @Test("a projection of linking objects follows the property that it shows, and no other")
+    // The path must continue beyond the linking objects.
+    @Test("A projection of linking objects follows only the projected property")
     func projectedBacklinks() throws {
         let stage = try Stage(
             Realm.Configuration(
@@ -405,8 +406,8 @@ struct TypeFaultsTests {
 
     // MARK: Migrations
 
-    // The first object made with a key that unconverted ones still have was refused.
-    @Test("in a migration that adds a primary key objects may share one until its end")
+    // The first object that is created with the key of unconverted objects must not be refused.
+    @Test("In a migration that adds a primary key, objects may share a key until its end")
     func keysInMigrations() throws {
         try withFile([TypeFaultsBefore.Thing.self]) { configuration in
             func fill() throws {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `where { }` can say beyond the table of filters, and random questions against a naive evaluation.
+// Type-safe queries beyond the table of filters, and random queries compared with a naive evaluation.
 
 import Foundation
 import RealmSwift
@@ -38,7 +38,7 @@ private typealias Target = QueryModels.Target
 
 @Suite("Type-safe queries")
 struct TypeSafeQueriesTests {
-    @Test("enums are asked by case and by raw value")
+    @Test("Enums can be queried by case and by raw value")
     func enums() throws {
         let realm = try memoryRealm(Row.self, Target.self)
         try realm.write {
@@ -62,7 +62,7 @@ struct TypeSafeQueriesTests {
         #expect(all.sorted(by: \.kind).map(\.id) == [1, 2, 3] && all.max(of: \.grade) == .two)
     }
 
-    @Test("what a query captures is read when it is made")
+    @Test("The captured values of a query are read when it is created")
     func captures() throws {
         let realm = try memoryRealm(Row.self, Target.self)
         try realm.write { for id in 0..<10 { realm.create(Row.self, value: ["id": id, "b": id]) } }
@@ -73,16 +73,16 @@ struct TypeSafeQueriesTests {
     }
 }
 
-// MARK: Random questions
+// MARK: Random queries
 
-/// A condition, as text and as a function over an object, written from the contract.
+/// A condition, as text and as a function over an object that implements the contract.
 private struct Condition {
     let text: String
     let arguments: [Any]
     let holds: (Row) -> Bool
 }
 
-/// Makes conditions at random.
+/// Makes random conditions.
 private struct Questioner {
     var random: SplitMix
 
@@ -113,7 +113,7 @@ private struct Questioner {
 
     static let operators = ["==", "!=", "<", "<=", ">", ">="]
 
-    /// By the rules for nulls: only equality finds them, and two nulls are equal, also to `<=` and `>=`.
+    /// The rules for nulls: only equality matches them, and two nulls are equal, also for `<=` and `>=`.
     static func compare<T: Comparable>(_ left: T?, _ name: String, _ right: T?) -> Bool {
         switch name {
         case "==": return left == right
@@ -331,9 +331,9 @@ private struct SplitMix: RandomNumberGenerator {
     }
 }
 
-@Suite("Random questions")
+@Suite("Random queries")
 struct RandomQuestionTests {
-    @Test("find what a naive evaluation over Swift's values finds, while the data changes")
+    @Test("Random queries find the same objects as a naive evaluation, while the data changes")
     func differential() throws {
         let environment = ProcessInfo.processInfo.environment
         let cases = environment["REGNUM_QUERY_CASES"].flatMap { Int($0) } ?? 3000

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every operator that a type-safe query has for a type, with nil and without, indexed and not, at the end of every
-// shape of path: against plain Swift over the same objects, against its own negation, and against the text that it
-// prints. The seed is printed; REGNUM_QUERY_SEED repeats a run, REGNUM_QUERY_CASES sets how many questions are asked.
+// Every operator of type-safe queries for every type, with nil and without, indexed and not, at the end of every form
+// of path, compared with plain Swift over the same objects, with its own negation, and with the text that it prints.
+// The seed is printed; REGNUM_QUERY_SEED repeats a run, and REGNUM_QUERY_CASES sets the count of queries.
 
 import Foundation
 import RealmSwift
 import RegnumTestKit
 import Testing
 
-/// What the objects hold, read once for many questions.
+/// The values of the objects, read once for many queries.
 private struct Snapshot {
     let columns: [Typed.Column]
     /// By column, then by object.
@@ -36,14 +36,14 @@ private struct Snapshot {
     }
 }
 
-@Suite("Type-safe spelling") struct TypedDifferentialTests {
+@Suite("Operators of type-safe queries") struct TypedDifferentialTests {
     private static let count = 16
 
     private static func environment(_ name: String) -> UInt64? {
         ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
     }
 
-    @Test("each operator on each type finds what plain Swift finds, and so does the text that it prints")
+    @Test("Each operator on each type finds the same objects as plain Swift, and so does its printed text")
     func differential() throws {
         let seed = Self.environment("REGNUM_QUERY_SEED") ?? UInt64.random(in: 0...UInt64.max)
         var random = SeededGenerator(seed: seed)
@@ -72,7 +72,7 @@ private struct Snapshot {
             }
             let what = "seed \(seed), question \(number): \(entry.cell)"
             guard all.where(question.query).map(\.id) == expected else {
-                Issue.record("\(what) finds other objects than \(expected)")
+                Issue.record("\(what) does not find the objects \(expected)")
                 return
             }
             if number % 2 == 0 {
@@ -85,12 +85,13 @@ private struct Snapshot {
                 #expect(found.map(\.id) == expected, "\(what), \(text)")
             }
         }
-        // Each is asked once before one is asked again.
-        #expect(counts.count { $0 == 0 } == max(0, deck.entries.count - cases), "seed \(seed): some are never asked")
+        // Each is used once before one is used again.
+        #expect(counts.count { $0 == 0 } == max(0, deck.entries.count - cases), "seed \(seed): some queries were never used")
         Self.show(deck, counts, seed)
     }
 
-    /// The table: a line for each type and operator, the fewest and the most cases of a cell by shape of path.
+    /// Prints a table with a line for each type and operator, and the minimum and maximum count of cases by form of
+    /// path.
     private static func show(_ deck: Typed.Deck, _ counts: [Int], _ seed: UInt64) {
         var lines: [String: [Typed.Shape: [Int]]] = [:]
         for (entry, count) in zip(deck.entries, counts) {
@@ -112,7 +113,7 @@ private struct Snapshot {
         FileHandle.standardError.write(Data(text.utf8))
     }
 
-    // MARK: What is asked
+    // MARK: Queries
 
     private static func deck(_ rows: [Typed.Row]) -> Typed.Deck {
         var deck = Typed.Deck()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A class with a property of every type, nil and not, indexed and not, and what its values are for a test that compares
-// them itself: TypedDifferentialTests.swift.
+// A class with a property of every type, optional and not, indexed and not, and the values in a form that
+// TypedDifferentialTests.swift can compare itself.
 
 import Foundation
 import RealmSwift
@@ -70,7 +70,8 @@ enum Typed {
         override class func shouldIncludeInDefaultSchema() -> Bool { false }
     }
 
-    /// A value, comparable without the database. Numbers are small halves, which all types hold exactly.
+    /// A value that is comparable without the database. Numbers are multiples of 0.5, which all types represent
+    /// exactly.
     enum Plain: Equatable {
         case null
         case bool(Bool)
@@ -96,12 +97,12 @@ enum Typed {
     ]
 }
 
-// MARK: As Swift compares them
+// MARK: Comparison in plain Swift
 
 extension Typed.Plain {
-    /// Whether a comparison as predicates name it holds. Values of types that do not compare are different, and neither
-    /// less nor greater. `isAny`: of a value of any type, where data is compared as it is, whatever the options are.
-    /// `isNullLess`: compared with a constant, where null is less than each text and all data.
+    /// The result of a comparison with the operator's name in predicates. Values of different types are different,
+    /// and neither less nor greater. `isAny`: for a value of any type, where data is compared exactly, whatever the
+    /// options are. `isNullLess`: for a comparison with a constant, where null is less than any text and any data.
     static func holds(
         _ found: Typed.Plain, _ operation: String, _ value: Typed.Plain, _ options: StringOptions = [],
         isAny: Bool = false, isNullLess: Bool = false
@@ -121,7 +122,7 @@ extension Typed.Plain {
             case "BEGINSWITH": return !right.isEmpty && left.starts(with: right)
             case "ENDSWITH": return !right.isEmpty && left.reversed().starts(with: right.reversed())
             case "CONTAINS": return !right.isEmpty && left.indices.contains { left[$0...].starts(with: right) }
-            // The only pattern among the words is "a*".
+            // The only pattern in the tests is "a*".
             case "LIKE": return right.last == 0x2A ? left.starts(with: right.dropLast()) : left == right
             case "==": return left == right
             case "!=": return left != right
@@ -140,7 +141,7 @@ extension Typed.Plain {
         }
     }
 
-    /// Texts and data, which is taken for text, folded as far as the words need it.
+    /// The bytes of text, and of data that is compared as text, folded as the tests need it.
     private func bytes(_ options: StringOptions) -> [UInt8]? {
         var text: String
         switch self {
@@ -154,12 +155,12 @@ extension Typed.Plain {
         return Array((options.contains(.caseInsensitive) ? text.lowercased() : text).utf8)
     }
 
-    /// -1, 0 or 1; nil where the types do not compare.
+    /// -1, 0 or 1; nil if the types do not compare.
     static func order(_ a: Typed.Plain, _ b: Typed.Plain) -> Int? {
         switch (a, b) {
         case (.bool(let a), .bool(let b)): return compare(a ? 1 : 0, b ? 1 : 0)
         case (.number(let a), .number(let b)):
-            // NaN is the least, and equal to itself.
+            // NaN is the least value, and equal to itself.
             return a.isNaN || b.isNaN ? compare(a.isNaN ? 0 : 1, b.isNaN ? 0 : 1) : compare(a, b)
         case (.text(let a), .text(let b)): return compare(Array(a.utf8), Array(b.utf8))
         case (.data(let a), .data(let b)): return compare(a, b)
@@ -177,7 +178,7 @@ extension Typed.Plain {
         a == b ? 0 : a.lexicographicallyPrecedes(b) ? -1 : 1
     }
 
-    /// A figure over the elements of a collection, of which nulls and NaN do not count.
+    /// An aggregate over the elements of a collection, without nulls and NaN.
     static func figure(_ name: String, _ elements: [Typed.Plain]) -> Typed.Plain {
         let counted = elements.filter { element in
             if case .date = element { true } else { element.isNumber }
@@ -195,7 +196,7 @@ extension Typed.Plain {
     }
 }
 
-/// A type of properties whose values can be had in their plain form.
+/// A type of properties whose values have a plain form.
 protocol TypedForm {
     var plain: Typed.Plain { get }
 }
@@ -229,7 +230,7 @@ extension AnyRealmValue: TypedForm {
         case .objectId(let value): value.plain
         case .decimal128(let value): value.plain
         case .uuid(let value): value.plain
-        // There are none of these in the tests.
+        // The tests do not contain these values.
         case .object, .dictionary, .list: .null
         }
     }

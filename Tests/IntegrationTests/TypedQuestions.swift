@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each operator that a type-safe query has for a type, on each of the properties of TypedModels.swift, at the end of
-// each shape of path: as what makes questions of it at random, with what they are to find.
+// Each operator of type-safe queries for each type, on each property of TypedModels.swift, at the end of each form of
+// path. Each entry makes random queries and their expected results.
 
 import Foundation
 import RealmSwift
@@ -9,7 +9,7 @@ import RegnumTestKit
 extension Typed {
     enum Shape: String, CaseIterable {
         case own, link = "link.", links = "links.", back = "back.", subquery = "(links.).count"
-        // With a property of the object itself on the other side instead of a constant.
+        // With a property of the object itself on the other side, instead of a constant.
         case columns = "own, own", linkedColumns = "link., own"
 
         /// The path to a property.
@@ -23,7 +23,7 @@ extension Typed {
         }
     }
 
-    /// One cell of the table: what a question is made of.
+    /// A cell of the table: the parts of a query.
     struct Cell: Hashable {
         var type: String
         var operation: String
@@ -32,16 +32,16 @@ extension Typed {
         var shape: Shape
     }
 
-    /// What is read of an object to be asked about.
+    /// The values of an object that a query reads.
     struct Column {
-        /// Through a null link it is empty, not null.
+        /// Empty, not null, across a null link.
         let isCollection: Bool
         let read: (Row) -> [Plain]
     }
 
     struct Question {
         let query: (Query<Row>) -> Query<Bool>
-        /// Of the values at the end of the path, and those of the property on the other side.
+        /// Compares the values at the end of the path with those of the property on the other side.
         let holds: ([Plain], [Plain]) -> Bool
     }
 
@@ -53,14 +53,14 @@ extension Typed {
         let make: (inout SeededGenerator) -> Question
     }
 
-    /// A property that is asked about.
+    /// A property that queries use.
     struct Property<T> {
         let type: String
         let column: Int
         let keyPath: KeyPath<Row, T>
-        /// What it is compared with, nil not among them.
+        /// The values to compare with, without nil.
         let values: [T]
-        /// nil, where it may be nil.
+        /// nil, if the property is optional.
         var null: T?
         var isIndexed = false
     }
@@ -113,7 +113,8 @@ extension Typed.Deck {
         property(type + "?", keyPath, values.map { Optional.some($0) }, null: .some(nil), isIndexed: isIndexed)
     }
 
-    /// An entry for each shape of path. Some value at its end passes each of the tests, in a subquery one and the same.
+    /// Adds an entry for each form of path. Each of the tests must pass for some value at its end, in a subquery for
+    /// the same one.
     private mutating func add<T>(
         _ property: Property<T>, _ operation: String, isNull: Bool = false,
         _ make: @escaping (inout SeededGenerator) -> (query: (Query<T>) -> Query<Bool>, tests: [(Plain) -> Bool])
@@ -138,7 +139,7 @@ extension Typed.Deck {
         }
     }
 
-    /// A comparison with one value, and with nil where the property may be that.
+    /// Adds a comparison with a value, and with nil if the property is optional.
     private mutating func ask<T: TypedForm>(
         _ property: Property<T>, _ operation: String, _ options: StringOptions = [], isAny: Bool = false,
         _ build: @escaping (Query<T>, T) -> Query<Bool>
@@ -171,7 +172,7 @@ extension Typed.Deck {
         if let null = property.null { choices.append((property.values + [null], true)) }
         for (values, isNull) in choices {
             add(property, "in", isNull: isNull) { random in
-                // What comes last is nil where nil is asked for.
+                // The last value is nil if the query includes nil.
                 let chosen: [T] = Array(values.shuffled(using: &random).prefix(2)) + values.suffix(isNull ? 1 : 0)
                 let plain = chosen.map(\.plain)
                 return ({ $0.in(chosen) }, [{ end in plain.contains { Plain.holds(end, "==", $0) } }])
@@ -187,7 +188,7 @@ extension Typed.Deck {
         ask(property, "<=") { $0 <= $1 }
     }
 
-    /// `isClosed`: closed ranges too.
+    /// `isClosed`: also closed ranges.
     mutating func ranges<T: TypedForm & Comparable>(_ property: Property<T>, isClosed: Bool = true) {
         let values = property.values.filter { !$0.plain.isNaN }
         add(property, "contains(..<)") { random in
@@ -221,12 +222,12 @@ extension Typed.Deck {
         return a < b ? (a, b) : (b, a)
     }
 
-    /// Of a range without its end: two comparisons.
+    /// A half-open range: two comparisons.
     private static func tests(_ low: Plain, _ high: Plain) -> [(Plain) -> Bool] {
         [{ Plain.holds($0, ">=", low) }, { Plain.holds($0, "<", high) }]
     }
 
-    /// Of a closed range: one.
+    /// A closed range: one comparison.
     private static func test(_ low: Plain, _ high: Plain) -> (Plain) -> Bool {
         { Plain.holds($0, ">=", low) && Plain.holds($0, "<=", high) }
     }
@@ -325,7 +326,7 @@ extension Typed.Deck {
 // MARK: Collections
 
 extension Typed.Deck {
-    /// An entry for each shape of path that a collection can stand at the end of, of its elements.
+    /// Adds an entry for each form of path that can end in a collection, for its elements.
     private mutating func whole<C>(
         _ type: String, _ column: Int, _ keyPath: KeyPath<Row, C>, _ operation: String,
         _ make: @escaping (inout SeededGenerator) -> (query: (Query<C>) -> Query<Bool>, holds: ([Plain]) -> Bool)
@@ -340,7 +341,7 @@ extension Typed.Deck {
         }
     }
 
-    /// A question about the elements with one value.
+    /// Adds a query for the elements with one value.
     private mutating func ask<C, V: TypedForm>(
         _ collection: Typed.Collection<C, V>, _ operation: String, _ build: @escaping (Query<C>, V) -> Query<Bool>,
         _ holds: @escaping ([Plain], Plain) -> Bool
@@ -355,7 +356,7 @@ extension Typed.Deck {
         ends.contains { Plain.holds($0, "==", value) }
     }
 
-    /// A figure over the elements, compared with one value.
+    /// Adds an aggregate of the elements, compared with one value.
     private mutating func figure<C, V: TypedForm>(
         _ collection: Typed.Collection<C, V>, _ figure: String, _ operation: String,
         _ build: @escaping (Query<C>, V) -> Query<Bool>
@@ -493,7 +494,7 @@ extension Typed.Deck {
 }
 
 extension Typed {
-    /// A collection that is asked about, and what its elements are compared with.
+    /// A collection that queries use, and the values to compare its elements with.
     struct Collection<C, V> {
         let type: String
         let column: Int

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unique constraints: every way to write keeps them, a write that breaks one keeps nothing, the file remembers them.
+// Unique constraints: every kind of write is checked, a write that breaks one is rolled back, and the file stores
+// them.
 
 import Foundation
 import RealmSwift
@@ -10,7 +11,7 @@ private typealias Member = Rules.Member
 private typealias Seat = Rules.Seat
 private typealias Place = Rules.Place
 
-/// Writes that would leave two accounts alike; there is one with "a" and ("no", 1), and one with "b" and ("no", 2).
+/// Writes that would make two accounts equal; there is one with "a" and ("no", 1), and one with "b" and ("no", 2).
 private struct Breach: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let write: @Sendable (Realm) throws -> Void
@@ -43,13 +44,13 @@ private struct Breach: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite("unique constraints")
+@Suite("Unique constraints")
 struct UniqueConstraintsTests {
     private func two(_ realm: Realm) throws {
         try realm.write { realm.add([Member("a", "no", 1), Member("b", "no", 2)]) }
     }
 
-    @Test("no write leaves two objects alike: it throws at its end and keeps nothing", arguments: Breach.all)
+    @Test("A write that makes two objects equal throws at its end and is rolled back", arguments: Breach.all)
     private func breach(_ breach: Breach) throws {
         try withFile([Member.self, Place.self]) { configuration in
             let realm = try Realm(configuration: configuration)
@@ -66,7 +67,7 @@ struct UniqueConstraintsTests {
         }
     }
 
-    @Test("in the middle of a write objects may be alike: values can be swapped, and the wrong one deleted")
+    @Test("Inside a write objects may be equal for a time, so values can be swapped")
     func swap() throws {
         let realm = try memoryRealm(Member.self, Place.self)
         try two(realm)
@@ -81,7 +82,7 @@ struct UniqueConstraintsTests {
         #expect(accounts.map(\.passport) == [2, 1])
     }
 
-    @Test("objects with a nil in a constraint are not compared")
+    @Test("Objects with nil in a constraint are not compared")
     func nils() throws {
         let realm = try memoryRealm(Member.self, Place.self, Seat.self)
         try realm.write {
@@ -91,7 +92,7 @@ struct UniqueConstraintsTests {
         #expect(realm.objects(Member.self).count == 3 && realm.objects(Seat.self).count == 2)
     }
 
-    @Test("a link may be part of a constraint")
+    @Test("A link may be part of a constraint")
     func links() throws {
         let realm = try memoryRealm(Seat.self, Place.self)
         let hall = Place(value: ["id": 1])
@@ -104,12 +105,12 @@ struct UniqueConstraintsTests {
             try realm.write { realm.objects(Seat.self)[1].place = place }
         }
         #expect(error?.reason == .duplicateValues)
-        // Deleting what both lead to makes the links nil.
+        // Deleting the object that both link to makes the links nil.
         try realm.write { realm.delete(realm.objects(Place.self)) }
         #expect(realm.objects(Seat.self).allSatisfy { $0.place == nil })
     }
 
-    @Test("upsert writes to the object with the same values, or adds one")
+    @Test("upsert changes the object with the same values, or adds one")
     func upsert() throws {
         let realm = try memoryRealm(Member.self, Place.self, Seat.self)
         try two(realm)
@@ -140,7 +141,7 @@ struct UniqueConstraintsTests {
     }
 
     @Test(
-        "misuse of upsert is told",
+        "Invalid uses of upsert are refused",
         arguments: [
             MisuseCase("'Rules_Member' has no unique constraint on (note)") {
                 let realm = try memoryRealm(Member.self, Place.self)
@@ -155,14 +156,14 @@ struct UniqueConstraintsTests {
         #expect(try misuse.message().contains(misuse.words))
     }
 
-    @Test("a constraint of one property has an index, which queries use")
+    @Test("A constraint on one property has an index, which queries use")
     func index() throws {
         let realm = try memoryRealm(Member.self, Place.self)
         #expect(realm.schema["Rules_Member"]?["email"]?.isIndexed == true)
         #expect(realm.schema["Rules_Member"]?["country"]?.isIndexed == false)
     }
 
-    @Test("values over 1000 bytes that differ only at their ends are not alike")
+    @Test("Values of more than 1000 bytes that differ only at the end are different")
     func longValues() throws {
         let realm = try memoryRealm(Member.self, Place.self)
         let start = String(repeating: "long", count: 400)
@@ -173,7 +174,7 @@ struct UniqueConstraintsTests {
         #expect(realm.objects(Member.self).count == 5)
     }
 
-    @Test("a copy of a file is not made in a write that breaks a constraint")
+    @Test("A file cannot be copied in a write that breaks a constraint")
     func copyInWrite() throws {
         try withFile([Member.self, Place.self]) { configuration in
             let realm = try Realm(configuration: configuration)
@@ -192,7 +193,7 @@ struct UniqueConstraintsTests {
         }
     }
 
-    @Test("two threads that add the same: one of them is told")
+    @Test("Of two threads that add equal objects, only one succeeds")
     func threads() throws {
         try withFile([Member.self, Place.self]) { configuration in
             let done = DispatchGroup()
@@ -213,7 +214,7 @@ struct UniqueConstraintsTests {
         }
     }
 
-    @Test("a cancelled write leaves nothing behind, nor does an async one that breaks a constraint")
+    @Test("A cancelled write, and an asynchronous one that breaks a constraint, leave no changes")
     func rollback() async throws {
         let realm = try await Realm(
             configuration: .init(inMemoryIdentifier: UUID().uuidString, objectTypes: [Member.self, Place.self]),
@@ -238,7 +239,7 @@ struct UniqueConstraintsTests {
 
     // MARK: Schemas
 
-    @Test("a constraint that is new, or not declared any more, needs a migration")
+    @Test("A constraint that is added or removed needs a migration")
     func versions() throws {
         try withFile([OldRules.Member.self]) { old in
             var new = old
@@ -271,7 +272,7 @@ struct UniqueConstraintsTests {
                 #expect(error?.reason == .duplicateValues)
             }
             expectIntegrity(of: new)
-            // A program of before is refused, whatever it says its version is.
+            // An older program is refused, whatever schema version it has.
             #expect(throws: Realm.Error.self) { _ = try Realm(configuration: old) }
             old.schemaVersionRaised(to: 1) { raised in
                 let error = #expect(throws: Realm.Error.self) { _ = try Realm(configuration: raised) }
@@ -282,7 +283,7 @@ struct UniqueConstraintsTests {
         }
     }
 
-    @Test("wrong declarations are told", arguments: WrongUnique.all)
+    @Test("Invalid declarations are refused", arguments: WrongUnique.all)
     private func declarations(_ wrong: WrongUnique) throws {
         let type = wrong.type
         let text = try misuseText { _ = try memoryRealm(type) }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that a property's type has no form for. A migration that adds an enum gives the objects 0 or an empty text; plan
-// and rehearsal said that all was well, and the first read ended the program without a word of the property.
+// Values that a property's type cannot represent. A migration that adds an enum gives the objects 0 or an empty text.
+// The plan and the rehearsal must report that, because reading such a value ends the program.
 
 import Foundation
 import RealmSwift
@@ -45,11 +45,11 @@ private enum UnformedAfter {
     }
 }
 
-@Suite("Values without a form") struct UnrepresentableValuesTests {
+@Suite("Values that a type cannot represent") struct UnrepresentableValuesTests {
     private static let old: [ObjectBase.Type] = [UnformedBefore.Ticket.self, UnformedBefore.Keyless.self]
     private static let new: [ObjectBase.Type] = [UnformedAfter.Ticket.self, UnformedAfter.Keyless.self]
 
-    /// Runs `body` with the configuration of the new version, of a file of the old one.
+    /// Runs `body` with the configuration of the new version, for a file of the old version.
     private func withOldFile(
         _ block: @escaping @Sendable (Migration, UInt64) -> Void = { _, _ in },
         _ body: (Realm.Configuration) throws -> Void
@@ -73,7 +73,7 @@ private enum UnformedAfter {
         }
     }
 
-    @Test("a plan names each property with values that it has no form for, and how many objects have them")
+    @Test("A plan names each property with values that its type cannot represent, with a count of objects")
     func plan() throws {
         try withOldFile { configuration in
             let plan = try Realm.migrationPlan(for: configuration)
@@ -98,7 +98,7 @@ private enum UnformedAfter {
         }
     }
 
-    @Test("a rehearsal names what the block leaves, and nothing where it sets all")
+    @Test("A rehearsal lists the values that the block has not set")
     func rehearsal() throws {
         try withOldFile { configuration in
             let rehearsal = try Realm.rehearseMigration(for: configuration)
@@ -122,12 +122,12 @@ private enum UnformedAfter {
             #expect(try Realm.rehearseMigration(for: configuration).unreadableCounts.isEmpty)
             let realm = try Realm(configuration: configuration)
             #expect(realm.object(ofType: UnformedAfter.Ticket.self, forPrimaryKey: 3)?.level == .high)
-            // Of a file of the same version too: values may be there already.
+            // Also for a file of the same version, because such values may exist already.
             try realm.write { realm.objects(UnformedAfter.Keyless.self).first?["level"] = 7 }
         }
     }
 
-    @Test("a read names class, property, object and value")
+    @Test("The message of a failed read contains the class, property, object and value")
     func reading() throws {
         try withOldFile { configuration in
             nonisolated(unsafe) let realm = try Realm(configuration: configuration)
@@ -157,7 +157,7 @@ private enum UnformedAfter {
         }
     }
 
-    @Test("an integer of fewer bits than the stored one is misuse that names it")
+    @Test("Reading an integer of fewer bits than the stored value is a programmer error that names it")
     func narrow() throws {
         try withFile([NarrowBefore.self]) { configuration in
             do {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `.error`, `.modified` and `.all` with nested objects, circles and null keys.
+// `.error`, `.modified` and `.all` with nested objects, cycles and null keys.
 
 import Foundation
 import RealmSwift
@@ -26,7 +26,7 @@ private typealias Node = PolicyModels.Node
 struct UpdatePoliciesTests {
     static let updating: [Realm.UpdatePolicy] = [.modified, .all]
 
-    @Test("a key that is missing in the dictionary leaves the stored value", arguments: updating)
+    @Test("A property that is missing in the dictionary keeps the stored value", arguments: updating)
     func missing(_ policy: Realm.UpdatePolicy) throws {
         let realm = try memoryRealm(Node.self)
         try realm.write {
@@ -53,7 +53,7 @@ struct UpdatePoliciesTests {
     }
 
     @Test(
-        "adding an unmanaged object writes all its values, its nested ones with the same policy",
+        "Adding an unmanaged object writes all its values, and nested objects with the same policy",
         arguments: updating)
     func adding(_ policy: Realm.UpdatePolicy) throws {
         let realm = try memoryRealm(Node.self)
@@ -75,7 +75,7 @@ struct UpdatePoliciesTests {
         }
     }
 
-    @Test("circles of unmanaged objects update what exists", arguments: updating)
+    @Test("Cycles of unmanaged objects update the existing objects", arguments: updating)
     func circles(_ policy: Realm.UpdatePolicy) throws {
         let realm = try memoryRealm(Node.self)
         func ring(_ title: String) -> Node {
@@ -98,7 +98,7 @@ struct UpdatePoliciesTests {
         #expect(realm.object(ofType: Node.self, forPrimaryKey: nil as String?)?.next?.id == "a")
     }
 
-    @Test("an object that links to itself by key is found again in the same call", arguments: updating)
+    @Test("An object that links to itself by key is found again in the same call", arguments: updating)
     func duplicatesInOneCall(_ policy: Realm.UpdatePolicy) throws {
         let realm = try memoryRealm(Node.self)
         try realm.write {
@@ -114,7 +114,7 @@ struct UpdatePoliciesTests {
         }
     }
 
-    @Test("a managed object of the same Realm is left as it is by add", arguments: updating)
+    @Test("Adding a managed object of the same Realm leaves it unchanged", arguments: updating)
     func managed(_ policy: Realm.UpdatePolicy) throws {
         let realm = try memoryRealm(Node.self)
         try realm.write {
@@ -126,7 +126,7 @@ struct UpdatePoliciesTests {
         }
     }
 
-    @Test("a sequence may have one key twice: the last one wins", arguments: updating)
+    @Test("If a sequence contains a key twice, the last object wins", arguments: updating)
     func sequence(_ policy: Realm.UpdatePolicy) throws {
         let realm = try memoryRealm(Node.self)
         try realm.write {
@@ -137,7 +137,7 @@ struct UpdatePoliciesTests {
         #expect(realm.objects(Node.self).map(\.rank) == [2, nil])
     }
 
-    @Test("NaN, -0.0 and equal text of other bytes are written by modified too")
+    @Test("The policy modified also writes NaN, -0.0 and equal text with other bytes")
     func bits() throws {
         let realm = try memoryRealm(ValueModels.Bare.self, Node.self)
         try realm.write {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model may call its members what it likes: nothing of the library's inside may be in the way of another
-// module.
+// A model may use any name for its members: no internal name of the library may conflict with another module.
 
 import Foundation
 import RealmSwift
@@ -67,7 +66,7 @@ enum MemberModels {
 }
 
 extension Object {
-    /// As many projects have it.
+    /// As declared by many projects.
     func detachedCopy() -> Self {
         let copy = Self()
         copy.setValue(value(forKey: "x"), forKey: "x")
@@ -92,7 +91,7 @@ extension List {
     var place: String { "mine" }
 }
 
-/// Of protocols, whose members would otherwise stand beside the library's.
+/// Members of protocol extensions, which are overloads of the library's members.
 extension RealmCollection {
     fileprivate func offset(_ count: Int) -> [Element] { Array(dropFirst(count)) }
     fileprivate func detached() -> [Element] { Array(self) }
@@ -117,9 +116,9 @@ extension Realm.Configuration {
     fileprivate var verify: String { "mine" }
 }
 
-@Suite("Members that a model declares itself")
+@Suite("Members that a model declares")
 struct UserMemberNamesTests {
-    @Test("stored properties of any name are stored, read back, filtered and sorted")
+    @Test("Stored properties with any name can be stored, read, filtered and sorted")
     func stored() throws {
         let realm = try memoryRealm(MemberModels.Stored.self)
         let object = MemberModels.Stored()
@@ -155,7 +154,7 @@ struct UserMemberNamesTests {
                 == 1)
     }
 
-    @Test("computed members and functions of any name win")
+    @Test("Computed members and functions of a model have precedence over the library's")
     func computed() throws {
         let realm = try memoryRealm(MemberModels.Computed.self)
         let object = MemberModels.Computed()
@@ -169,7 +168,7 @@ struct UserMemberNamesTests {
         #expect(object.detachedCopy().x == 5)
     }
 
-    @Test("extensions of the library's types may use any name")
+    @Test("Extensions of the library's types may use any name")
     func extensions() throws {
         let realm = try memoryRealm(MemberModels.Stored.self)
         try realm.write {
@@ -184,7 +183,7 @@ struct UserMemberNamesTests {
         #expect(results[0].values.place == "mine" && results[0].values.snapshot().isEmpty)
     }
 
-    @Test("extensions of protocols win without a context too")
+    @Test("Extensions of protocols have precedence without a type annotation")
     func protocolExtensions() throws {
         let realm = try memoryRealm(MemberModels.Stored.self)
         try realm.write { realm.create(MemberModels.Stored.self, value: ["values": [1, 2, 3]]) }
@@ -196,7 +195,7 @@ struct UserMemberNamesTests {
         #expect(object.values.explain() == "sequence" && object.changes() == "value" && realm.changes() == "mine")
     }
 
-    @Test("a generic function names the class of what it fetches")
+    @Test("A generic function can read the class name of what it fetches")
     func fetchables() {
         func name<T: RealmFetchable>(_ type: T.Type) -> String { type.className() }
         class StoredView: Projection<MemberModels.Stored> {}

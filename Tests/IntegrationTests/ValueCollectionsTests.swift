@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collections of values: sections by a block, and which value is the first to satisfy a predicate where the collection is
-// in no Realm.
+// Collections of values: sections by a block, and index(matching:) of unmanaged collections.
 
 import Foundation
 import RealmSwift
@@ -23,7 +22,7 @@ import Testing
 
     static let uuids = (0..<3).map { UUID(uuid: (UInt8($0), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
 
-    /// Code that does not know the type of the elements.
+    /// Generic over the type of the elements.
     private func sections<T: RealmCollection>(_ collection: T, by key: @escaping (T.Element) -> String) -> [String: Int]
     {
         var counts: [String: Int] = [:]
@@ -31,7 +30,7 @@ import Testing
         return counts
     }
 
-    @Test("values of every type are in sections by a block")
+    @Test("Values of every type can be sectioned by a block")
     func sections() throws {
         let realm = try memoryRealm(Many.self)
         let many = try realm.write {
@@ -58,7 +57,7 @@ import Testing
         #expect(sections(many.uuids) { $0 == Self.uuids[0] ? "first" : "rest" } == ["first": 1, "rest": 2])
     }
 
-    @Test("the first value of a collection in no Realm that satisfies a predicate")
+    @Test("index(matching:) of an unmanaged collection finds the first value that satisfies a predicate")
     func matching() {
         let ints = List<Int>()
         ints.append(objectsIn: [3, 7, 9, 7])
@@ -81,7 +80,7 @@ import Testing
         #expect(anys.index(matching: "self == 2") == 2 && anys.index(matching: "self == %@", anys[1]) == 1)
     }
 
-    @Test("a predicate about a property of values is misuse")
+    @Test("A predicate on a property of values is refused")
     func refused() throws {
         let message = try misuseText { _ = List<Int>().index(matching: NSPredicate(format: "name == 7")) }
         #expect(message?.contains("Property 'name' not found") == true)

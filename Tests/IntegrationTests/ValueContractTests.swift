@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What RealmSwift's users count on of values that stand alone: identifiers, decimal numbers, places, errors,
-// configurations.
+// RealmSwift's contract for plain values: identifiers, decimals, locations, errors, configurations.
 
 import Foundation
 import RealmSwift
@@ -11,9 +10,9 @@ private final class Plain: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
-@Suite("contract: values")
+@Suite("Values: RealmSwift contract")
 struct ValueContractTests {
-    @Test("ObjectIds are read from text, made of a time, compared by bytes and coded as text")
+    @Test("ObjectIds are created from text or time, compared by bytes, and encoded as text")
     func objectIds() throws {
         let text = "000123450000ffbeef91906c"
         let id = try ObjectId(string: text)
@@ -37,7 +36,7 @@ struct ValueContractTests {
         #expect(message?.hasPrefix("Invalid Object ID string 'xyz'") == true)
     }
 
-    @Test("decimal numbers are made of anything, reckon, compare and are coded")
+    @Test("Decimals are created from many types, calculate, compare, and can be encoded")
     func decimals() throws {
         let literal: Decimal128 = 123.456
         let text: Decimal128 = "9.999E+100"
@@ -62,7 +61,7 @@ struct ValueContractTests {
         #expect(String(decoding: try JSONEncoder().encode([literal]), as: UTF8.self) == "[\"123.456\"]")
     }
 
-    @Test("places and areas are nil where they are none")
+    @Test("Initialisers of invalid points and areas return nil")
     func geo() throws {
         #expect(GeoPoint(latitude: 90, longitude: -180) != nil && GeoPoint(latitude: 90.01, longitude: 0) == nil)
         #expect(GeoPoint(latitude: 0, longitude: 180.1) == nil && GeoPoint(latitude: .nan, longitude: 0) == nil)
@@ -92,7 +91,7 @@ struct ValueContractTests {
         #expect(GeoBox(bottomLeft: (0, 0), topRight: (0, 181)) == nil)
     }
 
-    @Test("an error of opening is matched by code, by type and as an NSError's domain, code and user info")
+    @Test("An error of opening can be matched by code, by type and as an NSError")
     func errors() throws {
         let url = URL(fileURLWithPath: "/nowhere/at/all.realm")
         func open() throws {
@@ -127,7 +126,7 @@ struct ValueContractTests {
         #expect(!((made as any Error) == (Realm.Error(.fileAccess) as any Error)))
     }
 
-    @Test("a configuration has RealmSwift's defaults, and one place only")
+    @Test("A configuration has RealmSwift's defaults, and either a file or an in-memory identifier")
     func configurations() throws {
         var configuration = Realm.Configuration()
         #expect(configuration.fileURL?.lastPathComponent == "default.realm" && configuration.inMemoryIdentifier == nil)
@@ -157,7 +156,7 @@ struct ValueContractTests {
             ])
     }
 
-    @Test("levels of the logger have RealmSwift's order")
+    @Test("Log levels and property types have RealmSwift's order")
     func levels() {
         let levels: [LogLevel] = [.off, .fatal, .error, .warn, .info, .detail, .debug, .trace, .all]
         #expect(levels.map(\.rawValue) == Array(0...8))

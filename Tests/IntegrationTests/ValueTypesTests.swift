@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every value type there and back: through setters, `add`, `create` and lists, in the same write, after it,
-// and
-// from a file opened anew.
+// Stores every value type through setters, `add`, `create` and lists, and reads it in the same write, after it, and
+// from a reopened file.
 
 import Foundation
 import RealmSwift
@@ -126,11 +125,11 @@ struct ValueTypesTests {
     typealias Optionals = ValueModels.Optionals
     typealias Lists = ValueModels.Lists
 
-    /// What a subscript gives for a value: enums as raw values, ints as Int. Text by its bytes, because Swift
-    /// calls texts equal that differ in their bytes.
+    /// The value that a subscript returns: enums as raw values, integers as Int. Text is compared by its bytes,
+    /// because Swift treats texts of different bytes as equal.
     static func shown(_ value: Any?) -> AnyHashable? {
         if let value, type(of: value) is NSNumber.Type, let number = value as? NSNumber {
-            // Infinity and NaN of a Float say that they are Doubles.
+            // Infinity and NaN of a Float report the type Double.
             let isFloating = ["f", "d"].contains(String(cString: number.objCType))
             return isFloating ? AnyHashable(number.floatValue.bitPattern) : AnyHashable(number.intValue)
         }
@@ -152,7 +151,7 @@ struct ValueTypesTests {
     }
 
     @Test(
-        "come back from setters, add and create, in the write, after it and from the file opened anew",
+        "Values of every type are stored and read unchanged, in the write, after it, and after reopening",
         arguments: ValueModels.names)
     func roundTrip(_ name: String) throws {
         try withFile(ValueModels.types) { configuration in
@@ -205,7 +204,7 @@ struct ValueTypesTests {
         return open(list)
     }
 
-    @Test("NaN stays NaN, also in optionals and lists")
+    @Test("NaN is stored as NaN, also in optionals and lists")
     func nan() throws {
         let realm = try memoryRealm(Bare.self, Optionals.self, Lists.self)
         try realm.write {
@@ -218,7 +217,7 @@ struct ValueTypesTests {
         }
     }
 
-    @Test("dates are cut below a nanosecond towards zero, NaN is 1970, what is out of range is clamped")
+    @Test("Dates are truncated to nanoseconds, NaN is stored as 1970, and values out of range are clamped")
     func dates() throws {
         let realm = try memoryRealm(Bare.self)
         try realm.write {
@@ -254,7 +253,7 @@ struct ValueTypesTests {
         }
     }
 
-    @Test("the longest text and data are stored, one byte more is refused")
+    @Test("The longest text and data are stored, and one more byte is refused")
     func limits() throws {
         let realm = try memoryRealm(Bare.self, Lists.self)
         let text = String(repeating: "x", count: 16_777_199)
@@ -274,7 +273,7 @@ struct ValueTypesTests {
         }
     }
 
-    @Test("the defaults are zero, empty, the first case, and made anew for each object where they are random")
+    @Test("Defaults are zero, empty or the first case; random defaults are different for each object")
     func defaults() throws {
         let realm = try memoryRealm(Bare.self, Optionals.self)
         try realm.write {
@@ -294,7 +293,7 @@ struct ValueTypesTests {
         }
     }
 
-    @Test("an unknown raw value reads as nil through an optional enum, its raw value stays")
+    @Test("An unknown raw value reads as nil through an optional enum, and is kept")
     func unknownEnum() throws {
         let realm = try memoryRealm(Optionals.self)
         try realm.write {
@@ -308,7 +307,7 @@ struct ValueTypesTests {
         }
     }
 
-    @Test("ints of any width and numbers set by name fit where their value does")
+    @Test("Numbers of any width can be set by name if they are in range")
     func dynamicNumbers() throws {
         let realm = try memoryRealm(Bare.self)
         try realm.write {

@@ -70,7 +70,7 @@ enum ByName {
         return realm
     }
 
-    /// The first object in the forms that are read by name.
+    /// The first object in every form that can be read by name.
     static func forms() throws -> [(String, Holder?, (String) -> Any?)] {
         let realm = try realm()
         let managed = realm.objects(Holder.self)[0]
@@ -93,7 +93,7 @@ enum ByName {
 struct ValuesByNameTests {
     private typealias Holder = ByName.Holder
 
-    @Test("numbers cast to the declared type, those that are no Int or Double to every type that has the value")
+    @Test("Numbers can be cast to their declared type, and most of them to every type that represents the value")
     func numbers() throws {
         for (form, _, value) in try ByName.forms() {
             let isDynamic = form.hasPrefix("dynamic")
@@ -119,7 +119,7 @@ struct ValuesByNameTests {
         }
     }
 
-    @Test("a cast to a type that does not have the value gives nil")
+    @Test("A cast to a type that cannot represent the value gives nil")
     func misfits() throws {
         let realm = try ByName.realm()
         let holder = realm.objects(Holder.self)[0]
@@ -138,7 +138,7 @@ struct ValuesByNameTests {
         }
     }
 
-    @Test("what was read by name can be stored by name, sought and compared")
+    @Test("A value that was read by name can be stored by name, used as a key and compared")
     func roundTrip() throws {
         let realm = try ByName.realm()
         let (first, third) = (realm.objects(Holder.self)[0], realm.objects(Holder.self)[2])
@@ -161,7 +161,7 @@ struct ValuesByNameTests {
         #expect(realm.objects(Holder.self).filter("double == %@", first["double"] as Any).count == 1)
     }
 
-    @Test("the values of a property of all elements cast to arrays of every type that has them")
+    @Test("The values of a property of all elements can be cast to arrays of every matching type")
     func arrays() throws {
         let realm = try ByName.realm()
         let first = realm.objects(Holder.self)[0]
@@ -204,7 +204,7 @@ struct ValuesByNameTests {
     }
 
     @Test(
-        "the elements of a collection of values are asked by self, as they are read by name", arguments: [true, false])
+        "The elements of a collection of values are read with the key self", arguments: [true, false])
     func elements(isManaged: Bool) throws {
         let holder = isManaged ? try ByName.realm().objects(Holder.self)[0] : Holder(value: ByName.values(1))
         #expect(holder.longs.value(forKey: "self") as? [Int64] == [1, 2])
@@ -217,7 +217,7 @@ struct ValuesByNameTests {
         #expect(holder.longs.value(forKeyPath: "@max.self") as? Int16 == 2)
     }
 
-    @Test("a map gives NSNull for a null and nil for no value", arguments: [true, false])
+    @Test("A map returns NSNull for a null and nil for a missing key", arguments: [true, false])
     func nullsOfMaps(isManaged: Bool) throws {
         let holder = isManaged ? try ByName.realm().objects(Holder.self)[0] : Holder(value: ByName.values(1))
         let null: Any? = holder.names.value(forKey: "n")
@@ -233,7 +233,7 @@ struct ValuesByNameTests {
         #expect(holder.map.value(forKeyPath: "@sum.self") as? Int32 == 5)
     }
 
-    @Test("old and new values of a change are as those that are read by name")
+    @Test("The old and new values of a change can be cast like values that are read by name")
     @MainActor
     func changes() throws {
         try withFile([Holder.self]) { configuration in
@@ -268,7 +268,7 @@ struct ValuesByNameTests {
         }
     }
 
-    @Test("a link that is read of a dynamic object is seen as the declared class by way of any value")
+    @Test("A link that is read from a dynamic object converts to the declared class through AnyRealmValue")
     func declaredLinks() throws {
         let realm = try ByName.realm()
         let dynamic = realm.dynamicObjects(Holder.className())[0]
@@ -276,7 +276,7 @@ struct ValuesByNameTests {
         #expect(link["id"] as? Int == 2 && AnyRealmValue.object(link).object(Holder.self)?.id == 2)
     }
 
-    @Test("a set gives each value once", arguments: [true, false])
+    @Test("A set returns each value once", arguments: [true, false])
     func distinctOfSets(isManaged: Bool) throws {
         let realm = try ByName.realm()
         let set: MutableSet<Holder>

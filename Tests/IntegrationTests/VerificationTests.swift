@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damage in a file that is too large to be read when it is opened: `Configuration.verify` finds it before the program needs
-// the block, and `Realm.onDamage` is told where nothing can be thrown.
+// Damage in a file that is too large to be read completely when it is opened. `Configuration.verify` finds it before
+// the program needs the block, and `Realm.onDamage` is called if nothing can be thrown.
 
 import Foundation
 import RealmSwift
@@ -10,14 +10,14 @@ import RegnumTestKit
 import Synchronization
 import Testing
 
-/// Made once; the tests damage copies of it.
+/// Created once; the tests damage copies of it.
 private final class LargeFile: Sendable {
     static let plain = Result { try LargeFile(key: nil) }
     static let encrypted = Result { try LargeFile(key: Data((0..<64).map { UInt8($0) })) }
 
     struct Block: Sendable {
         var page: UInt64
-        /// Nil in an encrypted file, whose blocks do not say what they are.
+        /// Nil in an encrypted file, where the kind of a block is not readable.
         var kind: BlockKind?
     }
 
@@ -33,7 +33,7 @@ private final class LargeFile: Sendable {
             return configuration
         }
 
-        /// Changes a bit of the block; twice: changes nothing.
+        /// Changes a bit of the block; a second call restores it.
         func flip(_ block: Block) throws {
             let file = try FileHandle(forUpdating: url)
             defer { try? file.close() }
@@ -47,7 +47,7 @@ private final class LargeFile: Sendable {
 
     let folder = TestFolder()
     let key: Data?
-    /// Those of the newest version.
+    /// The blocks of the newest version.
     let blocks: [Block]
 
     private init(key: Data?) throws {
@@ -58,7 +58,7 @@ private final class LargeFile: Sendable {
         try autoreleasepool {
             let realm = try Realm(configuration: configuration)
             try realm.write { Self.fill(realm) }
-            // The commit before the newest may not be the refuge of a damaged file.
+            // The commit before the newest must not be an intact fallback for a damaged file.
             for id in 0..<2 {
                 try realm.write { realm.object(ofType: HostileRow.self, forPrimaryKey: id)?.text = "changed" }
             }
@@ -101,7 +101,7 @@ private final class LargeFile: Sendable {
 
     func lastBlock(_ kind: BlockKind) throws -> Block { try #require(blocks.last { $0.kind == kind }) }
 
-    /// A copy in which a bit of the block is another one.
+    /// A copy in which a bit of the block is changed.
     func copy(damaging block: Block? = nil) throws -> Copy {
         let copy = Copy(url: folder.file("\(UUID().uuidString).realm"), key: key)
         try FileManager.default.copyItem(at: folder.file("large.realm"), to: copy.url)
@@ -110,7 +110,7 @@ private final class LargeFile: Sendable {
     }
 }
 
-/// What the handler was told of one file.
+/// The errors that the handler got for one file.
 private final class Damages: Sendable {
     private let errors = Mutex<[Realm.Error]>([])
     private let threads = Mutex<Set<UInt>>([])
@@ -136,7 +136,7 @@ private final class Damages: Sendable {
     }
 }
 
-@Suite("Verifying large files", .serialized) struct VerificationTests {
+@Suite("Verification of large files", .serialized) struct VerificationTests {
     private let file: LargeFile
 
     init() throws { file = try LargeFile.plain.get() }
@@ -144,7 +144,7 @@ private final class Damages: Sendable {
     private func block(_ kind: BlockKind) throws -> LargeFile.Block { try file.lastBlock(kind) }
 
     @Test(
-        "opening that verifies throws for damage in every kind of block, and does not call the handler",
+        "Verification at opening throws for damage in every kind of block, without calling the handler",
         arguments: [
             BlockKind.catalog, .schema, .groupNode, .rowGroup, .blob, .indexLeaf, .indexBranch, .elementNode,
         ])
@@ -161,13 +161,13 @@ private final class Damages: Sendable {
         #expect(try Realm(configuration: copy.configuration(.atOpening)).objects(HostileRow.self).count == 1500)
     }
 
-    @Test("a file is verified once in the process, and a Realm that is open already when it is asked for")
+    @Test("A file is verified once in a process, also if a Realm is already open")
     func once() throws {
         let blob = try block(.blob)
         let copy = try file.copy(damaging: blob)
         let realm = try Realm(configuration: copy.configuration())
         #expect(throws: Realm.Error.self) { try Realm(configuration: copy.configuration(.atOpening)) }
-        // It was found, and nobody reads everything again for it.
+        // The damage is known, so the file is not read again.
         #expect(throws: Realm.Error.self) { try Realm(configuration: copy.configuration(.inBackground)) }
         #expect(realm.objects(HostileRow.self).count == 1500)
         try realm.write { realm.object(ofType: HostileRow.self, forPrimaryKey: 1400)?.text = "written" }
@@ -178,7 +178,7 @@ private final class Damages: Sendable {
         #expect(try Realm(configuration: other.configuration(.atOpening)) == whole)
     }
 
-    @Test("a property that meets damage calls the handler on its thread, and then ends the program")
+    @Test("Reading damaged data calls the handler on the same thread, and then ends the program")
     func beforeTheEnd() throws {
         let group = try block(.rowGroup)
         let copy = try file.copy(damaging: group)
@@ -195,7 +195,7 @@ private final class Damages: Sendable {
         #expect(damages.callers == [CurrentThread.id])
     }
 
-    @Test("damage that the handler meets itself ends the program, and the next one is told again")
+    @Test("Damage that the handler itself reads ends the program, and the next damage is reported again")
     func withinTheHandler() throws {
         let copy = try file.copy(damaging: try block(.rowGroup))
         nonisolated(unsafe) let realm = try Realm(configuration: copy.configuration())
@@ -209,7 +209,7 @@ private final class Damages: Sendable {
     }
 
     #if os(Linux)
-        @Test("the handler may end the program itself")
+        @Test("The handler may end the program")
         func endsTheProgram() async throws {
             await #expect(processExitsWith: .exitCode(70)) {
                 let file = try LargeFile.plain.get()
@@ -221,7 +221,7 @@ private final class Damages: Sendable {
         }
     #endif
 
-    @Test("verification in the background reports damage to the handler, and the program goes on")
+    @Test("Verification in the background reports damage to the handler, and the program continues")
     func background() throws {
         let blob = try block(.blob)
         let copy = try file.copy(damaging: blob)
@@ -238,7 +238,7 @@ private final class Damages: Sendable {
         #expect(damages.all.count == 1)
     }
 
-    @Test("verification in the background ends with the Realm, and does not count as an active version")
+    @Test("Verification in the background ends with the Realm, and is not counted as an active version")
     func backgroundEnds() throws {
         var configuration = try file.copy().configuration(.inBackground)
         configuration.maximumNumberOfActiveVersions = 2
@@ -251,7 +251,7 @@ private final class Damages: Sendable {
         #expect(try Realm.deleteFiles(for: configuration))
     }
 
-    @Test("an encrypted file is verified", .enabled(if: BlockCipher.isAvailable))
+    @Test("An encrypted file is verified", .enabled(if: BlockCipher.isAvailable))
     func encrypted() throws {
         let file = try LargeFile.encrypted.get()
         for block in [file.blocks[file.blocks.count / 3], file.blocks[file.blocks.count / 2]] {
@@ -265,7 +265,7 @@ private final class Damages: Sendable {
         }
     }
 
-    @Test("a Realm in memory is opened with any verification")
+    @Test("An in-memory Realm can be opened with any verification")
     func inMemory() throws {
         for verify in [FileVerification.atOpening, .inBackground, .onFirstUse] {
             var configuration = Realm.Configuration(

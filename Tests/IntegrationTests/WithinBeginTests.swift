@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks that are called because a write begins: they may change objects in it before others are told what is due,
-// and what they must not do is misuse. And collections in mixed values that a write has only just made.
+// Blocks that are called because a write begins: they may change objects before others get pending notifications, and
+// some calls are programmer errors. Also collections in mixed values that are created in the current write.
 
 import Dispatch
 import Foundation
@@ -9,7 +9,7 @@ import RealmSwift
 import RegnumTestKit
 import Testing
 
-/// Begins a write with one Realm within that of another.
+/// Begins a write with one Realm inside the write of another.
 private actor TwoRealmKeeper {
     func beginTwice(_ narrow: Realm.Configuration, _ wide: Realm.Configuration) async throws -> String? {
         let realm = try await Realm(configuration: narrow, actor: self)
@@ -24,7 +24,7 @@ private actor TwoRealmKeeper {
     }
 }
 
-@Suite("Blocks within a write that begins")
+@Suite("Blocks in a beginning write")
 struct WithinBeginTests {
     private func filled() throws -> (Stage, Diary) {
         let stage = try Stage(
@@ -40,7 +40,7 @@ struct WithinBeginTests {
         return (stage, Diary())
     }
 
-    /// A commit from another thread's Realm, which changes the second row.
+    /// A commit of another thread's Realm, which changes the second row.
     private func commitElsewhere(_ stage: Stage) {
         let configuration = stage.configuration
         onOtherThread {
@@ -50,8 +50,8 @@ struct WithinBeginTests {
         stage.settle()
     }
 
-    // What was changed there made the comparison for the others end the program.
-    @Test("a Realm's block may change objects before other observers are told of what others have committed")
+    // The changes must not affect the diff for the other observers.
+    @Test("A Realm's observer may change objects before other observers get the changes of others")
     func changesBeforeOthers() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in
@@ -72,7 +72,7 @@ struct WithinBeginTests {
         #expect(diaryLines(stage, diary) == ["d[] i[] m[0]"])
     }
 
-    @Test("so may what is told of tracked reads")
+    @Test("The block of a tracked read may change objects at the start of a write")
     func changesInScope() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in
@@ -95,7 +95,7 @@ struct WithinBeginTests {
         #expect(diaryLines(stage, diary) == ["d[] i[] m[0]"])
     }
 
-    @Test("an observation does not begin with what a block has changed and the write may take back")
+    @Test("An added observer does not start with uncommitted changes of a block")
     func firstCall() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in
@@ -116,8 +116,8 @@ struct WithinBeginTests {
         #expect(diaryLines(stage, diary) == [])
     }
 
-    // The caller's block ran without a write, and its first change was the misuse.
-    @Test("a block that ends the write is misuse where another block is to run in it, and is seen where none is")
+    // The caller's block must not run without a write transaction.
+    @Test("A block that ends the beginning write ends the program if the caller's block would run in it")
     func endsWrite() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in
@@ -133,14 +133,14 @@ struct WithinBeginTests {
         try stage.on { realm in
             realm.beginWrite()
             #expect(!realm.isInWriteTransaction)
-            // Nothing has come meanwhile.
+            // There was no commit in the meantime.
             try realm.write { diary.lines.append("ran") }
             #expect(diary.take() == ["ran"])
         }
     }
 
-    // It waited for itself, without a word.
-    @Test("a block cannot write with another Realm of the file on its thread until the write that begins has ended")
+    // The write must not wait for itself.
+    @Test("A block in a beginning write cannot write with another Realm of the file on its thread")
     func anotherRealm() throws {
         let (stage, diary) = try filled()
         let configuration = stage.configuration
@@ -162,15 +162,15 @@ struct WithinBeginTests {
             let lines = diary.take()
             #expect(lines.count == 2 && lines[0].contains("it would deadlock") && lines[1] == "5")
             diary.tokens = []
-            // Who is called within no beginning write is free.
+            // A block that is not called by a beginning write may write.
             let other = try Realm(configuration: configuration)
             try other.write { other.objects(SeenRow.self)[0].rank = 6 }
             #expect(other.objects(SeenRow.self)[0].rank == 6)
         }
     }
 
-    // Nor could it open one whose classes the file does not have yet: it waited for itself too.
-    @Test("a block cannot open a Realm that changes the file until the write that begins has ended")
+    // Opening a Realm with new classes must not wait for itself either.
+    @Test("A block in a beginning write cannot open a Realm that changes the file")
     func anotherSchema() throws {
         let (stage, diary) = try filled()
         var wider = stage.configuration
@@ -197,8 +197,8 @@ struct WithinBeginTests {
         }
     }
 
-    // Nor could it begin a write with another Realm there within the write: without observers it waited for itself too.
-    @Test("a Realm cannot begin a write where another one of the file has one open on its thread")
+    // Another Realm must not wait for the write of its own thread, also without observers.
+    @Test("A Realm cannot begin a write while another Realm of the file has one open on the same thread")
     func withinAnothersWrite() throws {
         let (stage, _) = try filled()
         var wider = stage.configuration
@@ -215,7 +215,7 @@ struct WithinBeginTests {
         }
     }
 
-    @Test("nor where that one is open on its actor")
+    @Test("A Realm cannot begin a write while another Realm of the file has one open on the same actor")
     func withinAnothersWriteOnActor() async throws {
         let narrow = Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [SeenRow.self])
         var wide = narrow
@@ -227,7 +227,7 @@ struct WithinBeginTests {
 
     // MARK: Collections in mixed values
 
-    @Test("a list in a mixed value that the running write has made can be handed over")
+    @Test("A list in a mixed value of the current write can be passed by reference")
     func nestedInWrite() throws {
         let (stage, _) = try filled()
         let configuration = stage.configuration
@@ -244,7 +244,7 @@ struct WithinBeginTests {
         #expect(count == 2)
     }
 
-    @Test("the observer of a list in a mixed value lives through invalidate() while something else is stored there")
+    @Test("The observer of a list in a mixed value survives invalidate() while another value is stored there")
     func nestedAway() throws {
         let (stage, diary) = try filled()
         try stage.write { $0.objects(FaultRow.self)[0].any = .fromArray([.int(1)]) }

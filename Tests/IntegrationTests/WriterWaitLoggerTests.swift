@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A write that waits long for its turn says who has it: a thread and where its Realm was opened, or a process. And
-// the words for a Realm on the wrong thread.
+// A write that waits long for the writer lock logs its holder: a thread and the line that opened its Realm, or a
+// process. Also the message for a Realm on a wrong thread.
 
 import Dispatch
 import Foundation
@@ -16,9 +16,9 @@ class WaitingRow: Object {
     @Persisted var number = 0
 }
 
-@Suite("Waiting for the writer's turn", .serialized)
+@Suite("Waiting for the writer lock", .serialized)
 struct WriterWaitLoggerTests {
-    /// Takes the lines that name `path`, and wakes who waits for one.
+    /// Collects the messages that contain `path`, and wakes the waiting thread.
     private final class Lines: Sendable {
         let path: String
         let lines = Mutex<[String]>([])
@@ -31,7 +31,7 @@ struct WriterWaitLoggerTests {
             came.signal()
         }
 
-        /// The first line; nil where none comes. Other tests set the logger too, so it is set again and again.
+        /// The first message, or nil if there is none. Other tests also set the logger, so it is set repeatedly.
         func first() -> String? {
             for _ in 0..<300 {
                 Logger.shared = Logger(level: .warn) { [self] _, line in take(line) }
@@ -41,7 +41,7 @@ struct WriterWaitLoggerTests {
         }
     }
 
-    /// Calls `body` while lines about waiting come soon, to `lines`.
+    /// Calls `body` while messages about waiting are logged early, to `lines`.
     private func watching(_ lines: Lines, _ body: () throws -> Void) rethrows {
         let (logger, patience) = (Logger.shared, WriterWaitLogger.patience)
         WriterWaitLogger.patience = 20
@@ -52,7 +52,7 @@ struct WriterWaitLoggerTests {
         try body()
     }
 
-    @Test("a thread that writes is named with the place where its Realm was opened")
+    @Test("A writing thread is named with the line that opened its Realm")
     func thread() throws {
         try withFile([WaitingRow.self]) { configuration in
             let lines = Lines(try #require(configuration.fileURL?.path))
@@ -73,11 +73,11 @@ struct WriterWaitLoggerTests {
         }
     }
 
-    /// Holds a write open across suspensions.
+    /// Keeps a write open across suspensions.
     private actor Writer {
         private var realm: Realm?
 
-        /// The line that opens the Realm.
+        /// Returns the line that opens the Realm.
         func begin(_ configuration: Realm.Configuration) async throws -> UInt {
             let line: UInt = #line + 1
             let opened = try await Realm.open(configuration: configuration)
@@ -92,7 +92,7 @@ struct WriterWaitLoggerTests {
         }
     }
 
-    @Test("an actor that writes is named with the place where it opened its Realm")
+    @Test("A writing actor is named with the line that opened its Realm")
     func actor() async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("writer-\(UUID().uuidString).realm")
         let configuration = Realm.Configuration(fileURL: path, objectTypes: [WaitingRow.self])
@@ -123,13 +123,13 @@ struct WriterWaitLoggerTests {
         _ = try? Realm.deleteFiles(for: configuration)
     }
 
-    @Test("a process that writes is named by its number")
+    @Test("A writing process is named by its number")
     func process() throws {
         try withFile([WaitingRow.self]) { configuration in
             let path = try #require(configuration.fileURL?.path)
             let lines = Lines(path)
             _ = try Realm(configuration: configuration).isEmpty
-            // Locks belong to open files, so this is as another process.
+            // Locks belong to open files, so this works like another process.
             let other = try Database.openAsOtherProcess(path: path, fileSystem: PosixFileSystem.shared)
             let session = try other.makeSession()
             let done = DispatchSemaphore(value: 0)
@@ -151,15 +151,15 @@ struct WriterWaitLoggerTests {
     private static func useElsewhere() throws {
         nonisolated(unsafe) let realm = try memoryRealm(WaitingRow.self)
         Thread.detachNewThread {
-            // Foundation forgets a name that is given before the start, and here one that is given before the thread that
-            // makes this one has noted it.
+            // Foundation loses a name that is set before the start, and here one that is set before the creating
+            // thread has registered the new one.
             while Thread.current.name != "the other" { Thread.current.name = "the other" }
             _ = realm.isEmpty
         }
         Thread.sleep(forTimeInterval: 60)
     }
 
-    @Test("a Realm on the wrong thread says where it was opened and where it is used")
+    @Test("The message for a wrong thread names the line that opened the Realm and the thread that uses it")
     func wrongThread() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try Self.useElsewhere()
