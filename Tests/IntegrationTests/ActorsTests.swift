@@ -233,7 +233,7 @@ private actor Passenger {
         #expect(await keeper.count() == 1)
     }
 
-    @Test("the main actor's Realm is that of the main queue")
+    @Test("The main actor's Realm is that of the main queue")
     @MainActor func mainActor() async throws {
         let configuration = memory()
         let realm = try await Realm(configuration: configuration, downloadBeforeOpen: .never)

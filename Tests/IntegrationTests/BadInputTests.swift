@@ -168,7 +168,8 @@ class BadInputRow: Object {
         #expect(folder.names == ["a.realm"], "a lock file was created beside a file of another format")
     }
 
-    @Test("A Realm Core file is refused by name, and its lock file stays unchanged", arguments: [24, 64, 4096, 1 << 20])
+    @Test(
+        "A Realm Core file is refused by name, and its lock file stays unchanged", arguments: [24, 64, 4096, 1 << 20])
     func realmCore(byteCount: Int) throws {
         var bytes = [UInt8](repeating: 0, count: byteCount)
         bytes[0] = 24

@@ -123,7 +123,7 @@ struct CodingTests {
         #expect(try Array(decode(List<Int?>.self, "[1,null]")) == [1, nil])
     }
 
-    @Test("a RealmProperty decodes and encodes as its value")
+    @Test("A RealmProperty decodes and encodes as its value")
     func boxes() throws {
         let boxed = try decode(CodingModels.Boxed.self, #"{"box": 5}"#)
         #expect(boxed.box.value == 5 && boxed.age == nil)

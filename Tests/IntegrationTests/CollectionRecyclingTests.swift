@@ -128,7 +128,9 @@ struct CollectionRecyclingTests {
         for (owner, n) in zip(owners, stride(from: 6, to: Self.count, by: 7)) { expectWhole(owner, n) }
     }
 
-    @Test("Collections can be changed in a loop that also creates and deletes objects", arguments: ways.filter { $0 != "frozen" })
+    @Test(
+        "Collections can be changed in a loop that also creates and deletes objects",
+        arguments: ways.filter { $0 != "frozen" })
     func changes(_ way: String) throws {
         let realm = try Self.realm()
         try realm.write {

@@ -163,7 +163,7 @@ enum WrongThread: String, CaseIterable, Codable, Sendable {
         #expect(words(result).contains("Realm accessed from incorrect thread."))
     }
 
-    @Test("a Realm of the main actor works after each suspension")
+    @Test("A Realm of the main actor works after each suspension")
     @MainActor func mainActor() async throws {
         let configuration = memory()
         let realm = try Realm(configuration: configuration)

@@ -325,7 +325,9 @@ final class CareRow: Object {
 
     // MARK: Compaction
 
-    @Test("The compaction callback gets the file's size, and its answer decides whether the file is compacted", arguments: [true, false])
+    @Test(
+        "The compaction callback gets the file's size, and its answer decides whether the file is compacted",
+        arguments: [true, false])
     func onLaunch(answer: Bool) throws {
         try withFile([CareRow.self]) { configuration in
             do {

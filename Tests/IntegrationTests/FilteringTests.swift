@@ -317,7 +317,9 @@ struct FilteringTests {
         }
     }
 
-    @Test("A filter finds the same objects as format, NSPredicate and closure", arguments: numbers + texts + others + paths + lists)
+    @Test(
+        "A filter finds the same objects as format, NSPredicate and closure",
+        arguments: numbers + texts + others + paths + lists)
     func finds(_ filter: FilterCase) throws {
         let realm = try FilterModels.realm()
         let all = realm.objects(Thing.self)

@@ -124,7 +124,9 @@ private final class FirstStage: @unchecked Sendable {
         }
     }
 
-    @Test("An observer gets `.initial` with the state before the first write, then each write", arguments: FirstObserved.allCases)
+    @Test(
+        "An observer gets `.initial` with the state before the first write, then each write",
+        arguments: FirstObserved.allCases)
     func writes(_ observed: FirstObserved) throws {
         let stage = try FirstStage()
         try stage.on { realm, owner, note in
@@ -172,7 +174,9 @@ private final class FirstStage: @unchecked Sendable {
         #expect(stage.allNotes() == expected(1, from: start(observed)))
     }
 
-    @Test("Each observer evaluates its elements once for the first call", arguments: [FirstObserved.results, .sorted, .list])
+    @Test(
+        "Each observer evaluates its elements once for the first call",
+        arguments: [FirstObserved.results, .sorted, .list])
     func work(_ observed: FirstObserved) throws {
         let (early, late) = (try FirstStage(), try FirstStage())
         var asked: [Int] = []

@@ -44,7 +44,7 @@ struct GeneratedIdentifiersTests {
         }
     }
 
-    @Test("nil in an optional number is replaced by the next number; with no number left, adding is refused")
+    @Test("Nil in an optional number is replaced by the next number; with no number left, adding is refused")
     func optional() throws {
         let realm = try memoryRealm(Ticket.self)
         try realm.write {

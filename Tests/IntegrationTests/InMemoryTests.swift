@@ -28,7 +28,8 @@ class MemoryRow: Object {
     /// The only reference that keeps the Realm alive.
     enum Held: CaseIterable, Sendable { case nothing, realm, object, linked, results, list, iterator, otherThread }
 
-    @Test("The data exists while any object of the Realm is referenced, and is gone afterwards", arguments: Held.allCases)
+    @Test(
+        "The data exists while any object of the Realm is referenced, and is gone afterwards", arguments: Held.allCases)
     func lifetime(_ held: Held) throws {
         var kept: Any?
         do {

@@ -17,7 +17,9 @@ final class KilledRow: Object {
 }
 
 @Suite struct KilledProcessTests {
-    @Test("The commits of a killed process stay, its open transaction is rolled back, and others can write", arguments: [0, 1, 9, 70])
+    @Test(
+        "The commits of a killed process stay, its open transaction is rolled back, and others can write",
+        arguments: [0, 1, 9, 70])
     func killed(commits: Int) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("killed-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

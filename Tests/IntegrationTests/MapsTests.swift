@@ -189,7 +189,7 @@ struct MapsTests {
         }
     }
 
-    @Test("nil is a value of a map with optional values")
+    @Test("Nil is a value of a map with optional values")
     func nils() throws {
         func check(_ holder: Holder) {
             holder.texts["a"] = .some(nil)

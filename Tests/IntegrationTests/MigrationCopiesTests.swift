@@ -97,7 +97,8 @@ struct MigrationCopiesTests {
             #expect(two.items.map(\.number) == numbers)
             #expect((0..<150).allSatisfy { one.named["k\($0)"]??.number == $0 % 50 })
             #expect(one.best?.number == 3 && two.best?.number == 3)
-            #expect(realm.dynamicObjects("EItem").count == 402 + 150 + 200 + 2, "the item without an owner must be deleted")
+            #expect(
+                realm.dynamicObjects("EItem").count == 402 + 150 + 200 + 2, "the item without an owner must be deleted")
         }
         expectIntegrity(of: url)
     }

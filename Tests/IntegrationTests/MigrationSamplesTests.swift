@@ -258,7 +258,8 @@ struct MigrationSamplesTests {
         #expect(schema.goldenText == Shipped.texts[Int(version)])
     }
 
-    @Test("A rehearsal of each sample finds no unconverted value and changes nothing", arguments: [0, 2, 4] as [UInt64])
+    @Test(
+        "A rehearsal of each sample finds no unconverted value and changes nothing", arguments: [0, 2, 4] as [UInt64])
     func rehearsal(_ version: UInt64) throws {
         var configuration = RealmConfigurator.makeDefaultConfiguration()
         let copy = try copy(try Self.sample(version))

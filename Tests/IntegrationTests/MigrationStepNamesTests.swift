@@ -99,7 +99,9 @@ struct MigrationStepNamesTests {
         expectIntegrity(of: folder.file())
     }
 
-    @Test("A step must number the objects that it creates, whether or not it is the last one", arguments: [1, 2] as [UInt64])
+    @Test(
+        "A step must number the objects that it creates, whether or not it is the last one",
+        arguments: [1, 2] as [UInt64])
     func numbers(_ newest: UInt64) throws {
         try Named.write(folder.file())
         let unnumbered = MigrationStep(from: 0, to: 1, oldSchema: Named.texts[0]) { migration in

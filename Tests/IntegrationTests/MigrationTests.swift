@@ -9,7 +9,8 @@ import Testing
 
 @Suite("Migrations")
 struct MigrationTests {
-    @Test("Added properties have the default of their type, and removed properties leave no data", arguments: [5, 3000])
+    @Test(
+        "Added properties have the default of their type, and removed properties leave no data", arguments: [5, 3000])
     func addAndRemove(_ count: Int) throws {
         let file = try MigrationFile(people: count)
         do {

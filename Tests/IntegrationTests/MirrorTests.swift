@@ -306,7 +306,9 @@ private final class SectionsMirror {
         #expect(large > 0 && large * 10 >= small + large)
     }
 
-    @Test("Change sets that are applied to copies give the current state, for small collections", arguments: 0..<MirrorRuns.bundles)
+    @Test(
+        "Change sets that are applied to copies give the current state, for small collections",
+        arguments: 0..<MirrorRuns.bundles)
     func small(bundle: Int) throws {
         for seed in MirrorRuns.bundle(bundle, of: MirrorRuns.smallSeeds) {
             let words = try run(seed: seed, rows: MirrorRuns.rows(small: seed), rounds: MirrorRuns.rounds)
@@ -314,7 +316,9 @@ private final class SectionsMirror {
         }
     }
 
-    @Test("Change sets that are applied to copies give the current state, for large collections", arguments: 0..<MirrorRuns.bundles)
+    @Test(
+        "Change sets that are applied to copies give the current state, for large collections",
+        arguments: 0..<MirrorRuns.bundles)
     func large(bundle: Int) throws {
         for seed in MirrorRuns.bundle(bundle, of: MirrorRuns.largeSeeds) {
             let words = try run(seed: seed, rows: MirrorRuns.rows(large: seed), rounds: MirrorRuns.largeRounds)

@@ -38,7 +38,9 @@ enum MigrationMisuse: String, CaseIterable, Sendable {
 }
 
 @Suite struct MisuseInMigrationsTests {
-    @Test("After a programmer error in its migration the file is unchanged, and can be opened and migrated", arguments: MigrationMisuse.allCases)
+    @Test(
+        "After a programmer error in its migration the file is unchanged, and can be opened and migrated",
+        arguments: MigrationMisuse.allCases)
     func again(_ misuse: MigrationMisuse) throws {
         let folder = TestFolder()
         let old = Realm.Configuration(fileURL: folder.file(), objectTypes: [MisuseRowBefore.self])

@@ -103,7 +103,8 @@ private typealias Values = SetModels.Values
 @Suite("MutableSets")
 struct MutableSetsTests {
     @Test(
-        "A set stores every type of element once, unmanaged, in a write and in a reopened file", arguments: SetModels.kinds)
+        "A set stores every type of element once, unmanaged, in a write and in a reopened file",
+        arguments: SetModels.kinds)
     func types(_ kind: SetModels.Kind) throws {
         let object = Values()
         kind.fill(object)
@@ -177,7 +178,9 @@ struct MutableSetsTests {
         }
     }
 
-    @Test("Sets compare with each other like standard sets", arguments: [[], [1], [1, 2], [1, 2, 3], [4]], [[], [2], [1, 2], [5, 6]])
+    @Test(
+        "Sets compare with each other like standard sets", arguments: [[], [1], [1, 2], [1, 2, 3], [4]],
+        [[], [2], [1, 2], [5, 6]])
     func comparing(_ first: [Int], _ second: [Int]) throws {
         func check(_ holder: Holder) {
             #expect(holder.ints.isSubset(of: holder.others) == Set(first).isSubset(of: second))

@@ -137,7 +137,7 @@ struct ObjectCreationTests {
         #expect(pet.people.count == 2 && realm.objects(Person.self).count == 1)
     }
 
-    @Test("nil is a valid primary key")
+    @Test("Nil is a valid primary key")
     func nilKey() throws {
         let realm = try CreationModels.realm()
         try realm.write {

@@ -182,7 +182,9 @@ struct ObservationRequestTests {
 
     // The observer must not start with the version that the queue has reached, which would omit the changes in
     // between.
-    @Test("An observation that is added in a write with changes starts from the result of the write", arguments: [false, true])
+    @Test(
+        "An observation that is added in a write with changes starts from the result of the write",
+        arguments: [false, true])
     func behindWrite(isAsynchronous: Bool) throws {
         try withFile([FaultRow.self, FaultPart.self]) { configuration in
             let (stage, other) = (try Stage(configuration), try Stage(configuration))
@@ -258,7 +260,9 @@ struct ObservationRequestTests {
         }
     }
 
-    @Test("A commit before the start is delivered also on an actor whose Realm is newer than the caller's", .timeLimit(.minutes(30))) @MainActor
+    @Test(
+        "A commit before the start is delivered also on an actor whose Realm is newer than the caller's",
+        .timeLimit(.minutes(30))) @MainActor
     func actorAhead() async throws {
         let configuration = Self.configuration()
         let realm = try await Realm.open(configuration: configuration)

@@ -304,7 +304,9 @@ enum OpeningMisuse: String, CaseIterable, Codable, Sendable {
         #expect(try Realm(configuration: configuration).objects(OpeningItem.self).count == 1)
         #expect(folder.names.contains("a.realm"))
         try FileManager.default.removeItem(at: folder.file("seed.realm"))
-        #expect(try Realm(configuration: configuration).objects(OpeningItem.self).count == 1, "the seed must not be copied again")
+        #expect(
+            try Realm(configuration: configuration).objects(OpeningItem.self).count == 1,
+            "the seed must not be copied again")
         configuration.fileURL = folder.file("b.realm")
         let missing = #expect(throws: Realm.Error.self) { try Realm(configuration: configuration) }
         #expect(missing?.code == .fileNotFound && missing?.fileURL == folder.file("seed.realm"))

@@ -61,7 +61,8 @@ private actor KeptActor {
 }
 
 @Suite struct OrphanedWritesTests {
-    @Test("A write on an unreferenced Realm continues on its thread, in a file and in memory", arguments: [true, false])
+    @Test(
+        "A write on an unreferenced Realm continues on its thread, in a file and in memory", arguments: [true, false])
     func onThread(inMemory: Bool) throws {
         let folder = inMemory ? nil : TestFolder()
         let configuration = configuration(folder)

@@ -113,7 +113,9 @@ private actor SettingsOpener {
         home.sync { #expect(realm.realm.objects(SettingsRow.self).count == 1) }
     }
 
-    @Test("Opening with other settings than an open Realm of the caller is a programmer error", arguments: OtherSetting.allCases)
+    @Test(
+        "Opening with other settings than an open Realm of the caller is a programmer error",
+        arguments: OtherSetting.allCases)
     func here(_ setting: OtherSetting) throws {
         let folder = TestFolder()
         let (open, other) = setting.configurations(folder)

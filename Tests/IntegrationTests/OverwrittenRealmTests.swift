@@ -65,7 +65,7 @@ final class OverwrittenRow: Object {
 
     #if os(Linux)
         // Separate from the test above, because a caught programmer error keeps the Realm and its file open.
-        @Test("a refresh, which cannot throw, is a programmer error that names the cause")
+        @Test("A refresh, which cannot throw, is a programmer error that names the cause")
         func refreshed() throws {
             try fill(try Realm(configuration: configuration("other.realm")), 5000, 7)
             let realm = try Realm(configuration: configuration("x.realm"))

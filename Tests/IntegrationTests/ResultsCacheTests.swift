@@ -46,7 +46,9 @@ enum ResultsCacheModels {
         { $0.objects(Owner.self)[1].best.sorted(byKeyPath: "n") },
     ]
 
-    @Test("Long-lived results are the same as new ones, in writes and after rollbacks, whichever table changes", arguments: 1...3)
+    @Test(
+        "Long-lived results are the same as new ones, in writes and after rollbacks, whichever table changes",
+        arguments: 1...3)
     func differential(seed: UInt64) throws {
         var state = seed
         func random(_ limit: Int) -> Int {

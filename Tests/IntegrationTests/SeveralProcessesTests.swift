@@ -224,7 +224,9 @@ import Testing
         withExtendedLifetime(realm) { _ = raise(SIGSTOP) }
     }
 
-    @Test("A writer that is stopped after its commit does not block others, at any durability level", arguments: Write.allCases)
+    @Test(
+        "A writer that is stopped after its commit does not block others, at any durability level",
+        arguments: Write.allCases)
     func stoppedBehindWrite(write: Write) async throws {
         try await withPath { path in
             await #expect(processExitsWith: .success) { [path = path as String, write = write as Write] in

@@ -125,7 +125,9 @@ struct StrictConfinementTests {
         queue.sync { #expect(row.id == 1 && realm.objects(AsyncRow.self).count == 1) }
     }
 
-    @Test("A writer lock that a blocked queue does not take goes to the next writers, and the order is kept", .timeLimit(.minutes(30)))
+    @Test(
+        "A writer lock that a blocked queue does not take goes to the next writers, and the order is kept",
+        .timeLimit(.minutes(30)))
     func absent() async throws {
         let configuration = Realm.Configuration(
             inMemoryIdentifier: UUID().uuidString, objectTypes: [AsyncRow.self])

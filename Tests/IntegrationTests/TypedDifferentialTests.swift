@@ -86,7 +86,9 @@ private struct Snapshot {
             }
         }
         // Each is used once before one is used again.
-        #expect(counts.count { $0 == 0 } == max(0, deck.entries.count - cases), "seed \(seed): some queries were never used")
+        #expect(
+            counts.count { $0 == 0 } == max(0, deck.entries.count - cases), "seed \(seed): some queries were never used"
+        )
         Self.show(deck, counts, seed)
     }
 

@@ -79,7 +79,9 @@ struct CollectionContractTests {
         ("date > %@", 2),
     ]
 
-    @Test("index(matching:) of an unmanaged list finds the first element that satisfies a predicate", arguments: questions)
+    @Test(
+        "index(matching:) of an unmanaged list finds the first element that satisfies a predicate", arguments: questions
+    )
     func unmanagedIndex(_ text: String, _ position: Int?) {
         let list = Self.unmanaged().list
         let date = Date(timeIntervalSince1970: 1)

@@ -265,7 +265,9 @@ struct FiguresTests {
         #expect(none.optInts.sum() == 0 && none.optIntMap.sum() == 0 && none.intMap.max() == nil)
     }
 
-    @Test("Collection operators of key paths give the aggregates of the property", arguments: ["int", "int8", "optInt", "double", "optDouble"])
+    @Test(
+        "Collection operators of key paths give the aggregates of the property",
+        arguments: ["int", "int8", "optInt", "double", "optDouble"])
     func byOperators(_ name: String) throws {
         let realm = try realm()
         let rows = realm.objects(All.self).filter("pk < 100")

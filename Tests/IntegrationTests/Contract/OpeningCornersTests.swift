@@ -114,7 +114,8 @@ struct OpeningCornersTests {
         Decimal(3), 3.5,
     ]
 
-    @Test("A Float or Double is refused for Int and Bool properties, also without a fraction", arguments: doubles.indices)
+    @Test(
+        "A Float or Double is refused for Int and Bool properties, also without a fraction", arguments: doubles.indices)
     func fractions(_ index: Int) throws {
         let value = Self.doubles[index]
         for property in ["int", "int8", "optInt64", "rank", "metres"] {

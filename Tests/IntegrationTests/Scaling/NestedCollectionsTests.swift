@@ -149,7 +149,8 @@ import Testing
         }
     }
 
-    @Test("Nested collections have the same contents as arrays and dictionaries after the same changes", arguments: 0..<6)
+    @Test(
+        "Nested collections have the same contents as arrays and dictionaries after the same changes", arguments: 0..<6)
     func model(_ seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed + 1))
         try withFile(Scaling.types) { configuration in
