@@ -74,8 +74,8 @@ private final class LookStage: @unchecked Sendable {
         }
     }
 
-    /// To be called on the queue. A large commit of another thread makes the next turn of the queue start a
-    /// background diff, the second one after that of the first call.
+    /// To be called on the queue. Commits a large change on another thread, and starts a turn, which leaves the diff
+    /// to a background thread. It is the second background diff, after that of the first delivery.
     func startLook(_ realm: Realm) throws {
         try writeElsewhere { realm in
             for row in realm.objects(LookedRow.self).filter("id < 5000") { row.rank = 1 }

@@ -363,7 +363,7 @@ struct CustomQueriesTests {
     }
 }
 
-@Suite("Custom types that may fail")
+@Suite("Failable custom types")
 struct FailableCustomPersistableTests {
     /// Stores plain text in the same table.
     enum Raw {

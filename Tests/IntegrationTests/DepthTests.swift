@@ -8,7 +8,7 @@ import RealmSwift
 import RegnumTestKit
 import Testing
 
-@Suite("Depth") struct DepthTests {
+@Suite("Deep graphs") struct DepthTests {
     static let depth = 3_000
 
     private static func realm() throws -> Realm { try memoryRealm(DepthNode.self, DepthPart.self) }

@@ -231,7 +231,7 @@ final class CareRow: Object {
         }
     }
 
-    @Test("Deletion refuses a folder in place of the file")
+    @Test("A folder in place of the file is not deleted")
     func deletedFolder() throws {
         try withFile([CareRow.self]) { configuration in
             let url = try #require(configuration.fileURL)

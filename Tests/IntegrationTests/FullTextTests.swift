@@ -84,8 +84,6 @@ enum FullTextModels {
         #expect(author.articles.filter("body TEXT %@", search).map(\.id) == ids.filter { $0 < 2 })
     }
 
-    // A list that is being changed is written back before the index is read, which moves rows. A condition that is
-    // evaluated after the index must not read the old list.
     @Test("Parentheses beyond the depth limit, and those that close them, are ignored")
     func deepParentheses() throws {
         let realm = try FullTextModels.realm()
@@ -94,6 +92,8 @@ enum FullTextModels {
         #expect(realm.objects(Article.self).filter("body TEXT %@", search).map(\.id).sorted() == [0, 3])
     }
 
+    // A list that is being changed is written back before the index is read, which moves rows. A condition that is
+    // evaluated after the index must not read the old list.
     @Test("Conditions next to a search see elements that the current write has just added to a list")
     func openList() throws {
         let realm = try FullTextModels.realm()

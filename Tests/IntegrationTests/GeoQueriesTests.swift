@@ -143,7 +143,7 @@ struct GeoQueriesTests {
         #expect(found(realm, { $0.location.geoWithin(shape) }, shape) == ["59.0", "63.0", "67.7"])
     }
 
-    @Test("Polygons around random points agree with the winding number")
+    @Test("Random polygons contain the same points as by the winding number")
     func randomPolygons() throws {
         let realm = try memoryRealm(Place.self, Location.self)
         var random = SystemRandomNumberGenerator()

@@ -93,7 +93,7 @@ struct GroupingTests {
         #expect(all.grouped(by: \.when).count == 100)
     }
 
-    @Test("Groups do not change after their query; no objects have no groups, and nulls no aggregates")
+    @Test("Groups keep the state of their query; no objects give no groups, and nulls give no aggregates")
     func values() throws {
         let realm = try orders(10)
         let groups = realm.objects(Order.self).grouped(by: \.status)
@@ -106,7 +106,7 @@ struct GroupingTests {
         #expect(one.sum(of: \.amount) == 0 && one.sum(of: \.weight) == 0)
     }
 
-    @Test("Grouping handles 10,000 groups of 10,000 objects")
+    @Test("10,000 objects can form 10,000 groups")
     func many() throws {
         let realm = try orders(10_000)
         let groups = realm.objects(Order.self).grouped(by: \.when, over: [\.id])

@@ -12,7 +12,7 @@ class MemoryRow: Object {
     @Persisted var next: MemoryRow?
 }
 
-@Suite("In memory") struct InMemoryTests {
+@Suite("In-memory Realms") struct InMemoryTests {
     let configuration = Realm.Configuration(
         inMemoryIdentifier: UUID().uuidString, objectTypes: [MemoryRow.self])
 
@@ -29,7 +29,7 @@ class MemoryRow: Object {
     enum Held: CaseIterable, Sendable { case nothing, realm, object, linked, results, list, iterator, otherThread }
 
     @Test(
-        "The data exists while any object of the Realm is referenced, and is gone afterwards", arguments: Held.allCases)
+        "The data exists while any part of the Realm is referenced, and is gone afterwards", arguments: Held.allCases)
     func lifetime(_ held: Held) throws {
         var kept: Any?
         do {

@@ -140,7 +140,7 @@ struct KeyValueAccessTests {
         #expect(pets.value(forKeyPath: "@distinctUnionOfArrays.toys") as? [String] == ["t0", "ball", "t1", "t2"])
     }
 
-    @Test("The aggregates of a list of values have the key path self")
+    @Test("The aggregates of a list of values use the key path self")
     func valueFigures() {
         let numbers = List<Int>()
         numbers.append(objectsIn: [3, 1, 2])

@@ -142,7 +142,7 @@ struct LateDamageTests {
 
     /// Used on its queue.
     private final class Told: @unchecked Sendable {
-        // Sendable: used on the queue alone.
+        // Sendable: used only on the queue.
         var texts: [[String]] = []
     }
 

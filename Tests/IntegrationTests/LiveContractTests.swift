@@ -222,7 +222,7 @@ struct LiveContractTests {
         #expect(diary.take() == [])
     }
 
-    @Test("A Realm's observer that writes is notified of its commit once, after its own call has returned")
+    @Test("A Realm's observer that writes is notified of its commit, not separately of commits that the write loads")
     func writesInRealmBlock() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in

@@ -172,7 +172,7 @@ struct LiveCornersTests {
         }
     }
 
-    @Test("Refresh delivers pending changes, also if there is no newer version")
+    @Test("refresh() delivers pending changes, also if there is no newer version")
     func refreshing() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in

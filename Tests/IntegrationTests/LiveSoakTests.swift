@@ -167,7 +167,7 @@ struct LiveSoakTests {
         #expect(sum == written && written > 0)
         #expect(try await comes { soak.livingAccessors == 0 }, "\(soak.livingAccessors) accessors")
         // The only pin is that of the Realm that asks.
-        #expect(try await comes { (try? Realm(configuration: configuration))?.pins().count == 1 }, "kept versions")
+        #expect(try await comes { (try? Realm(configuration: configuration))?.pins().count == 1 }, "leaked pins")
         // A file that is open anywhere cannot be deleted.
         #expect(try await comes { (try? Realm.deleteFiles(for: configuration)) == true })
         // The system keeps some threads for later, and other tests run at the same time as a short run.

@@ -84,7 +84,7 @@ struct LookingAheadTests {
             && row.tags.first == "t\(id % 9)" && (row.next?.id == id) == (id < 3_000)
     }
 
-    @Test("A loop over many sorted objects reads any property first", arguments: 0..<12)
+    @Test("A loop over many sorted objects reads every property correctly, whichever it reads first", arguments: 0..<12)
     func properties(_ first: Int) throws {
         let realm = try Self.filled()
         var place = 0

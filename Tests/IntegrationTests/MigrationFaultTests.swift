@@ -156,7 +156,7 @@ struct MigrationFaultTests {
                 let image = files.crash(model: model, random: &random)
                 let isOld = try migration.isOld(image, "call \(call), \(model)")
                 if isOld { old += 1 }
-                #expect(hasThrown || !isOld, "an acknowledged migration is lost: call \(call), \(model)")
+                #expect(hasThrown || !isOld, "an acknowledged migration was lost: call \(call), \(model)")
                 try migration.migrate(image)
                 #expect(try !migration.isOld(image, "again after call \(call), \(model)"))
             }

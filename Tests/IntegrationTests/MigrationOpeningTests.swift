@@ -135,7 +135,7 @@ struct MigrationOpeningTests {
         }()
         #expect(try open(Renamed.types, 0).objects(Renamed.Person.self).count == 1)
         #expect(try open(Renamed.types, 1).isEmpty, "another version")
-        #expect(try open(Renamed.types, 0).isEmpty, "a lower one too")
+        #expect(try open(Renamed.types, 0).isEmpty, "a lower version")
         expectIntegrity(of: file.url)
     }
 
@@ -153,7 +153,7 @@ struct MigrationOpeningTests {
             #expect(realm.objects(Renamed.Person.self)[4].given == "first 4")
             try realm.write { realm.deleteAll() }
         }()
-        #expect(try Realm(configuration: configuration).isEmpty, "not copied again")
+        #expect(try Realm(configuration: configuration).isEmpty, "the seed must not be copied again")
         #expect(try schemaVersionAtURL(seed.url) == 0)
         configuration.fileURL = folder.file("b.realm")
         configuration.seedFilePath = folder.file("missing.realm")
@@ -188,11 +188,13 @@ struct MigrationOpeningTests {
         try {
             let realm = try Realm(configuration: configuration([Titled.self], 1))
             #expect(realm.objects(Titled.self).map(\.title) == ["Rex"] && calls.value == 1)
-            #expect(frozen?.map(\.name) == ["Rex"], "what was frozen stays")
+            #expect(frozen?.map(\.name) == ["Rex"], "frozen objects must not change")
             expectIntegrity(of: realm.configuration)
         }()
         frozen = nil
-        #expect(try Realm(configuration: configuration([Titled.self], 2)).isEmpty, "nothing was alive")
+        #expect(
+            try Realm(configuration: configuration([Titled.self], 2)).isEmpty,
+            "the data must be gone with its last object")
         #expect(calls.value == 1)
     }
 

@@ -25,7 +25,7 @@ struct MigrationTests {
             #expect(people.count == count)
             #expect(people.allSatisfy { $0.fullName == "" && $0.score == 0 && $0.seen == nil })
             #expect(people[1].identifier == UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)))
-            #expect(people.map { $0.age } == (0..<count).map { $0 }, "required to optional keeps the values")
+            #expect(people.map { $0.age } == (0..<count).map { $0 }, "an optional property must keep its values")
             #expect(people[2].city == "city 2" && people[3].city == "", "a null becomes the default")
             #expect(Array(people[4].notes) == ["a", "", "b4"])
             #expect(people[1].dogs.map(\.name) == ["dog 1", "dog \(2 % max(count / 3, 2))"] || count == 5)
@@ -155,7 +155,7 @@ struct MigrationTests {
         }
         #expect(realm.objects(Typed.self).map(\.age) == (0..<5).map { "\($0) years" })
         #expect(realm.objects(Typed.self).allSatisfy { $0.first == 0 })
-        #expect(realm.dynamicObjects("MDog").count == 2, "a class that is not listed keeps its objects")
+        #expect(realm.dynamicObjects("MDog").count == 2, "an undeclared class must keep its objects")
         expectIntegrity(of: file.url)
     }
 
@@ -243,7 +243,7 @@ struct MigrationTests {
                 new?["years"] = 1
             }
             #expect(left == [1, 3, 5])
-            migration.enumerateObjects(ofType: "Nothing") { _, _ in Issue.record("there is no such class") }
+            migration.enumerateObjects(ofType: "Nothing") { _, _ in Issue.record("the class does not exist") }
         }
         #expect(realm.objects(Renamed.Person.self).count == 9)
         #expect(realm.objects(Renamed.Person.self).filter("years == 1").count == 3)
@@ -270,7 +270,7 @@ struct MigrationTests {
         }
         #expect(realm.objects(Pets.Pet.self).map(\.kind) == ["pet", "pet", "pet"])
         expectIntegrity(of: file.url)
-        #expect(catchMisuse { _ = realm.dynamicObjects("MDog") } != nil, "its table is gone")
+        #expect(catchMisuse { _ = realm.dynamicObjects("MDog") } != nil, "its table must be deleted")
     }
 
     @Test("Objects that become embedded have one owner each", arguments: [5, 300])

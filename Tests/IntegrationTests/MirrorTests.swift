@@ -299,7 +299,9 @@ private final class SectionsMirror {
         return nil
     }
 
-    @Test("A tenth of the writes to each set of kinds is to large collections", arguments: 0..<MirrorRuns.kinds)
+    @Test(
+        "At least a tenth of the writes to each set of kinds changes large collections", arguments: 0..<MirrorRuns.kinds
+    )
     func shares(kind: Int) {
         let small = MirrorRuns.smallSeeds.count { MirrorRuns.kind(of: $0) == kind } * MirrorRuns.rounds
         let large = MirrorRuns.largeSeeds.count { MirrorRuns.kind(of: $0) == kind } * MirrorRuns.largeRounds

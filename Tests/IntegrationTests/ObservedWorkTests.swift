@@ -118,7 +118,7 @@ class Bystander: Object {
         #expect(diary.take() == ["d[] i[] m[3]", "d[] i[] m[3]", "d[] i[] m[3]"])
     }
 
-    @Test("Observers of equal results receive the same changes, whenever they started, also after some end")
+    @Test("Observers of equal results receive the same changes whenever they started, and continue when others end")
     func equalResults() throws {
         let stage = try stage()
         let diaries = (0..<6).map { _ in Diary() }

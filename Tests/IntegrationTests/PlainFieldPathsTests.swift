@@ -92,7 +92,7 @@ import Testing
         #expect(all.max(of: \.age.value) == 3)
     }
 
-    @MainActor @Test("Observers of key paths are called for what these lead to")
+    @MainActor @Test("Observers with key paths are notified of changes that the paths lead to")
     func observed() async throws {
         let realm = try Self.realm()
         let all = realm.objects(Old.self)

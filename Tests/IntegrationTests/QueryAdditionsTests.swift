@@ -54,7 +54,7 @@ struct QueryAdditionsTests {
         return realm
     }
 
-    @Test("Limit and offset apply to the current order, live")
+    @Test("`limit` and `offset` apply to the current order, live")
     func limits() throws {
         let realm = try readers(100)
         let all = realm.objects(Reader.self)

@@ -201,7 +201,7 @@ import Testing
         #expect(answers == "[4] [4] [4] 6 true [1, 2, 3, 4, 5, 6] [4]")
     }
 
-    @Test("A query with many paths to the same objects visits each object once")
+    @Test("A query with many paths to the same objects does not follow each path")
     func manyWays() throws {
         let answers = try onSmallStack {
             let realm = try FilterModels.realm()

@@ -62,7 +62,8 @@ import Testing
                 break
             } catch let error as Realm.Error {
                 refusals += 1
-                #expect(try files.status(path) == nil, "a file of \(files.contents(of: path)?.count ?? 0) bytes stays")
+                #expect(
+                    try files.status(path) == nil, "a file of \(files.contents(of: path)?.count ?? 0) bytes remains")
                 #expect(error.reason != .isAFolder)
             }
             call += 1

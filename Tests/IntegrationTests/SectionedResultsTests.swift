@@ -351,7 +351,7 @@ struct ObservedSectionsTests {
         #expect(diary.take() == ["d[0.0] i[1.0] m[] +[] -[]", "d[0.0] i[1.0] m[] +[] -[]"])
     }
 
-    @Test("An observer of a section is notified only of its changes, also while it does not exist")
+    @Test("An observer of a section is notified only of its own changes, and again when the section returns")
     func oneSection() throws {
         let (stage, diary) = try stage()
         try stage.on { realm in

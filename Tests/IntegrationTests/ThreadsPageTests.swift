@@ -54,7 +54,7 @@ struct ThreadsPageTests {
         return came.wait(timeout: .now() + 60) == .success ? value : nil
     }
 
-    @Test("A thread has its Realm")
+    @Test("Opening on a thread returns the thread's Realm")
     func thread() throws {
         let configuration = memory()
         let realm = try Realm(configuration: configuration)
@@ -63,7 +63,7 @@ struct ThreadsPageTests {
         #expect(realm == again)
     }
 
-    @Test("A queue has its Realm")
+    @Test("A Realm can be opened for a queue")
     func queue() throws {
         let configuration = memory()
         let queue = DispatchQueue(label: "dogs")
@@ -73,7 +73,7 @@ struct ThreadsPageTests {
         }
     }
 
-    @Test("The main actor has its Realm")
+    @Test("A Realm can be opened on the main actor")
     @MainActor func mainActor() async throws {
         let configuration = memory()
         let realm = try await Realm.open(configuration: configuration)
@@ -81,7 +81,7 @@ struct ThreadsPageTests {
         #expect(realm.objects(Dog.self).count == 1)
     }
 
-    @Test("An actor has its Realm")
+    @Test("An actor opens and keeps its Realm")
     func actor() async throws {
         let configuration = memory()
         let kennel = ThreadsPage.Kennel()

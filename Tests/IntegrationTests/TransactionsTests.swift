@@ -101,7 +101,7 @@ enum TransactionMisuse: String, CaseIterable, Codable, Sendable {
         #expect(!realm.isInWriteTransaction)
     }
 
-    @Test("Write returns the result of its block, also nil and Void")
+    @Test("`write` returns the result of its block, also nil and Void")
     func value() throws {
         let realm = try Realm(configuration: memory())
         #expect(try realm.write { 3 } == 3)
@@ -112,7 +112,7 @@ enum TransactionMisuse: String, CaseIterable, Codable, Sendable {
         try realm.write {}
     }
 
-    @Test("If its block throws, write rolls back and throws the same error")
+    @Test("If its block throws, `write` rolls back and throws the same error")
     func rollback() throws {
         let realm = try Realm(configuration: memory())
         let row = try realm.write { realm.create(TransactionRow.self, value: ["number": 1, "list": [1, 2]]) }
@@ -250,7 +250,7 @@ enum TransactionMisuse: String, CaseIterable, Codable, Sendable {
         #expect(done.wait(timeout: .now() + 20) == .success)
     }
 
-    @Test("Invalidate in a write rolls back and invalidates all objects")
+    @Test("invalidate() in a write rolls back and invalidates all objects")
     func invalidate() throws {
         let realm = try Realm(configuration: memory())
         let row = try realm.write { realm.create(TransactionRow.self, value: ["number": 1]) }

@@ -128,7 +128,7 @@ struct TypeCornersTests {
 
     // A description or a read by name must not use the typed getter, which traps, for elements, RealmProperty or
     // custom types.
-    @Test("Values without a typed form are visible by name and in descriptions, and optional reads are nil")
+    @Test("Unrepresentable values are visible by name and in descriptions, and optional reads are nil")
     func shown() throws {
         let realm = try TypeCorners.realm()
         let all = try TypeCorners.strange(realm)
@@ -152,7 +152,7 @@ struct TypeCornersTests {
     }
 
     // A copy must not be made from typed values, and must accept numbers that are out of range.
-    @Test("Values without a typed form are copied between objects, assigned, and written by name")
+    @Test("Unrepresentable values are copied between objects, assigned, and written by name")
     func copied() throws {
         let (realm, other) = (try TypeCorners.realm(), try TypeCorners.realm())
         let all = try TypeCorners.strange(realm)
@@ -188,7 +188,7 @@ struct TypeCornersTests {
     }
 
     // The same for unmanaged copies.
-    @Test("Unmanaged copies have the default, nil, or no element in place of a value without a typed form")
+    @Test("Unmanaged copies have the default, nil, or no element in place of an unrepresentable value")
     func detached() throws {
         let realm = try TypeCorners.realm()
         let all = try TypeCorners.strange(realm)
@@ -202,7 +202,7 @@ struct TypeCornersTests {
     }
 
     // Observers must also get the old value of a RealmProperty.
-    @Test("Observers get the old values of RealmProperty and of properties without a typed form")
+    @Test("Observers get the old values of RealmProperty and unrepresentable old values")
     func oldValues() throws {
         let configuration = Realm.Configuration(
             inMemoryIdentifier: UUID().uuidString, objectTypes: [Everything.self])
@@ -344,7 +344,7 @@ struct TypeCornersTests {
 
     // MARK: Aggregates
 
-    @Test("Aggregates of values have the key path self, also for unmanaged collections")
+    @Test("Aggregates of values use the key path self, also for unmanaged collections")
     func figures() throws {
         let realm = try TypeCorners.realm()
         let many = Many()

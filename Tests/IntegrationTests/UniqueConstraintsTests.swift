@@ -110,7 +110,7 @@ struct UniqueConstraintsTests {
         #expect(realm.objects(Seat.self).allSatisfy { $0.place == nil })
     }
 
-    @Test("Upsert changes the object with the same values, or adds one")
+    @Test("`upsert` changes the object with the same values, or adds one")
     func upsert() throws {
         let realm = try memoryRealm(Member.self, Place.self, Seat.self)
         try two(realm)

@@ -11,7 +11,7 @@ import Testing
 private typealias All = Contract.All
 private typealias Many = Contract.Many
 
-@Suite("Less used names: RealmSwift contract")
+@Suite("Rarely used names: RealmSwift contract")
 struct OpeningCornersTests {
     @Test("asyncOpen takes progress blocks and never calls them")
     func progress() async throws {
