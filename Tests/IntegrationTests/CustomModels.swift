@@ -5,7 +5,7 @@ import Foundation
 import RealmSwift
 
 enum Custom {
-    /// Any stored type in a struct. A member's zeroed memory is not a valid value to destroy.
+    /// Any stored type in a struct, with a member for which zeroed memory is not a valid value.
     struct Wrapped<Stored: _PersistableInsideOptional & Hashable>: CustomPersistable, Comparable
     where Stored: Comparable {
         let stored: Stored

@@ -2,6 +2,8 @@
 // Small files that have been changed by an attacker, used through the API. A file opens at its newest commit or the
 // one before and can be read and written, or it is refused with a message that names the block. Nothing ends the
 // program.
+//
+// `REGNUM_HOSTILE_CASES` sets how many changed bits are tried, and `RunSeed` selects them; each failure names its case.
 
 import Foundation
 import RealmSwift

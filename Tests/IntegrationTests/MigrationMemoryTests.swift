@@ -32,8 +32,8 @@ struct MigrationMemoryTests {
         try realm.write { for i in 0..<count { realm.create(Many.Before.self, value: ["number": i]) } }
     }
 
-    /// The maximum of bytes that the write transaction of a migration holds while it computes a text of the given
-    /// length for each object.
+    /// The greatest number of bytes that the write transaction of a migration holds while it computes a text of the
+    /// given length for each object.
     private func mostBytes(_ count: Int, textByteCount: Int, key: Data? = nil) throws -> Int {
         let url = folder.file("\(count).realm")
         try write(url, count, key: key)

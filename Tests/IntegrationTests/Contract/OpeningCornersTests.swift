@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Less used names of RealmSwift that generic and old code needs: progress blocks and handles of opening, and numbers
+// Rarely used names of RealmSwift that generic and old code needs: progress blocks and handles of opening, and numbers
 // of one type for properties of another.
 
 import Dispatch
