@@ -175,7 +175,7 @@ private final class FirstStage: @unchecked Sendable {
     }
 
     @Test(
-        "Each observer evaluates its elements once for the first call",
+        "An observer is evaluated once for each write, whether or not its first call came before",
         arguments: [FirstObserved.results, .sorted, .list])
     func work(_ observed: FirstObserved) throws {
         let (early, late) = (try FirstStage(), try FirstStage())
