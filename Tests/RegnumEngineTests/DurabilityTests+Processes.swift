@@ -257,9 +257,9 @@ extension DurabilityTests {
             else { return }
             // Its blocks are written, and it does not stand in line yet.
             self.failNextSync(files)
-            #expect(throws: EngineError.self) {
-                try (isElsewhere ? first.database : database).sync().map { throw $0 }
-            }
+            let syncing = isElsewhere ? first.database : database
+            syncing.queue.monitor.withLock { syncing.queue.take() }
+            #expect(throws: EngineError.self) { try syncing.sync().map { throw $0 } }
             files.failure = nil
         }
         let isCommitted = (try? session.commitWrite()) != nil

@@ -15,7 +15,7 @@ import Testing
 // could not tell damage from a commit that was cut short.
 @Suite struct EndOfProcessTests {
     enum Ending: String, CaseIterable, Codable {
-        case held, relaxed, withinWrite, onOtherThread, whileOthersRead, inForkedChild
+        case held, relaxed, withinWrite, onOtherThread
     }
 
     private static func insert(_ session: Session, _ ids: Range<Int>, _ wanted: CommitDurability = .full) throws {
@@ -40,14 +40,41 @@ import Testing
             _ = DetachedThread.start { exit(0) }
             while true { sleep(1) }
         }
-        if ending == .inForkedChild {
-            // The child ends first, and leaves the file alone.
-            let child = fork_()
-            if child == 0 { exit(0) }
-            var status: Int32 = 0
-            waitpid(child, &status, 0)
-        }
         withExtendedLifetime((database, session, reader)) { exit(0) }
+    }
+
+    /// Two commits, then a child that ends by `exit`, and the end of this process without it.
+    private static func commitAndFork(_ path: String) throws -> Never {
+        let database = try Database.open(path: path, fileSystem: PosixFileSystem.shared)
+        let session = try database.makeSession()
+        try insert(session, 0..<40)
+        try insert(session, 40..<60)
+        let child = fork_()
+        if child == 0 { exit(0) }
+        var status: Int32 = 0
+        waitpid(child, &status, 0)
+        withExtendedLifetime((database, session)) { _exit(0) }
+    }
+
+    /// The file's seal and the clean-shutdown record.
+    private static func settled(_ file: any File) throws -> (FileSeal, CommitSlot.Placed?) {
+        let header = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
+        defer { header.deallocate() }
+        _ = try file.read(header, at: 0)
+        let seal = try FileSeal(FileHeader(reading: try #require(header.baseAddress), path: ""), nil, path: "")
+        return (seal, try CommitSlot.readSettled(file, seal: seal))
+    }
+
+    @Test("The exit of a forked child leaves its parent's database alone")
+    func child() async throws {
+        let path = ProcessTests.newPath()
+        defer { for end in ["", ".lock"] { try? PosixFileSystem.shared.remove(path + end) } }
+        await #expect(processExitsWith: .success) { [path = path as String] in
+            try EndOfProcessTests.commitAndFork(path)
+        }
+        let file = try PosixFileSystem.shared.open(path, .readWrite)
+        defer { file.close() }
+        #expect(try Self.settled(file).1 == nil)
     }
 
     @Test("an exit with a database open closes it: no changed bit shows an older state", arguments: Ending.allCases)
@@ -60,22 +87,21 @@ import Testing
         try PosixFileSystem.shared.remove(path + ".lock")
         let file = try PosixFileSystem.shared.open(path, .readWrite)
         defer { file.close() }
-        let header = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
-        defer { header.deallocate() }
-        _ = try file.read(header, at: 0)
-        let seal = try FileSeal(FileHeader(reading: try #require(header.baseAddress), path: ""), nil, path: "")
-        let settled = try #require(try CommitSlot.readSettled(file, seal: seal))
+        let (seal, record) = try Self.settled(file)
+        let settled = try #require(record)
         let newest = try #require(
             try CommitSlot.readAll(file, seal: seal).max { $0.slot.version < $1.slot.version }?.slot)
         #expect(settled.slot.isSameCommit(as: newest))
         // A bit in what the newest commit has written.
         let at = Int(newest.catalog.page) << 12 + 50
-        _ = try file.read(header, at: at)
-        try file.write([header[0] ^ 1], at: at)
+        let byte = UnsafeMutableRawBufferPointer.allocate(byteCount: 1, alignment: 1)
+        defer { byte.deallocate() }
+        _ = try file.read(byte, at: at)
+        try file.write([byte[0] ^ 1], at: at)
         #expect(throws: EngineError.self) {
             try Database.openAsOtherProcess(path: path, fileSystem: PosixFileSystem.shared)
         }
-        try file.write([header[0]], at: at)
+        try file.write([byte[0]], at: at)
         try? PosixFileSystem.shared.remove(path + ".lock")
         let database = try Database.openAsOtherProcess(path: path, fileSystem: PosixFileSystem.shared)
         #expect(try database.makeSession().table(named: "Row")?.count == 60)

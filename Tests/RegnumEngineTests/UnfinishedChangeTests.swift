@@ -91,7 +91,7 @@ import Testing
         let error = #expect(throws: EngineError.self) { try session.commitWrite() }
         if case .corrupted(let damage)? = error {
             #expect(damage.page == page)
-            #expect(damage.what.hasPrefix("a change of the transaction has ended half way"))
+            #expect(damage.what.hasPrefix("a change failed half way"))
         } else {
             Issue.record("\(error as Any)")
         }

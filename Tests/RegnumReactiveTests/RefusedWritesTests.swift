@@ -135,5 +135,26 @@
                 Just(UnlistedObject()).subscribe(realm.sink.add { _, error in words.note(error) })
             }
         }
+
+        @Test("Sinks refuse objects that cannot be stored with what they link to, before anything is added")
+        func linked() throws {
+            try stage.on { realm in try realm.write { realm.objects(FakeObject.self)[0].part = FakePart() } }
+            let owned = "Can't set link to existing managed embedded object."
+            expect([owned, owned]) { realm, words in
+                let first = FakeObject("2")
+                first.part = realm.objects(FakeObject.self)[0].part
+                Just(first).subscribe(realm.sink.add { _, error in words.note(error) })
+                let (second, third) = (FakeObject("3"), FakeObject("4"))
+                second.part = FakePart()
+                third.part = second.part
+                second.other = third
+                Just(second).subscribe(realm.sink.add { _, error in words.note(error) })
+            }
+            expect(["key must not contain '.'"]) { realm, words in
+                let object = FakeObject("2")
+                object.map["a.b"] = 1
+                Just(object).subscribe(realm.sink.add { _, error in words.note(error) })
+            }
+        }
     }
 #endif

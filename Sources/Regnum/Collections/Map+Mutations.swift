@@ -6,13 +6,15 @@ internal import RegnumEngine
 
 /// Reports a programmer error if the key cannot be stored.
 func checkKey(_ key: String) {
-    if key.utf8.first == UInt8(ascii: "$") {
-        misuse("Dictionary::insert: key must not start with '$': '\(key)'.")
-    }
-    if key.utf8.contains(UInt8(ascii: ".")) {
-        misuse("Dictionary::insert: key must not contain '.': '\(key)'.")
-    }
+    if let problem = keyProblem(key) { misuse(problem) }
     checkLength("Key", key.utf8.count, ByteLimits.string)
+}
+
+/// Returns why the key cannot be stored; nil if it can. A key that is too long is not looked for.
+func keyProblem(_ key: String) -> String? {
+    if key.utf8.first == UInt8(ascii: "$") { return "Dictionary::insert: key must not start with '$': '\(key)'." }
+    if key.utf8.contains(UInt8(ascii: ".")) { return "Dictionary::insert: key must not contain '.': '\(key)'." }
+    return nil
 }
 
 extension Map {

@@ -135,7 +135,7 @@ private struct DynamicCreation {
             }
             if property.isPrimaryKey {
                 hasKey = true
-                key = core.engine { () throws(EngineError) in try binding.table.key(forPrimaryKey: raw) }
+                key = engine { () throws(EngineError) in try binding.table.key(forPrimaryKey: raw) }
                 if key != nil, update == .error {
                     if core.hasUnprovedKeys(binding) {
                         key = nil

@@ -44,6 +44,8 @@ extension RealmCore {
         var waiting: [ObjectBase] = objects.reversed()
         var found: [ObjectBase] = []
         var seen: Set<ObjectIdentifier> = []
+        /// Embedded objects that have an owner among the objects visited.
+        var owned: Set<ObjectIdentifier> = []
         while let object = waiting.popLast() {
             if !seen.insert(ObjectIdentifier(object)).inserted { continue }
             if object.isInvalidated {
@@ -58,29 +60,31 @@ extension RealmCore {
             for property in binding.schema.properties {
                 var problem: String?
                 property.forEachTarget(of: object) { target, wanted in
-                    problem = problem ?? self.problem(linking: target, to: wanted, isKnown: seen)
+                    problem = problem ?? self.problem(linking: target, as: wanted)
+                    if target is EmbeddedObject, !owned.insert(ObjectIdentifier(target)).inserted {
+                        problem = problem ?? Self.ownedTwice
+                    }
                     waiting.append(target)
-                } problem: { problem = problem ?? $0 }
+                } problem: {
+                    problem = problem ?? $0
+                }
                 if let problem { throw refusal(problem) }
             }
         }
         return found
     }
 
-    /// Why an object that is about to be added must not link to `target`; nil if it may. `seen` are the objects that are
-    /// added already.
-    private func problem(
-        linking target: ObjectBase, to wanted: ObjectBase.Type?, isKnown seen: Set<ObjectIdentifier>
-    ) -> String? {
+    private static let ownedTwice =
+        "Can't set link to existing managed embedded object. An embedded object belongs to one object only: assign a "
+        + "copy made by 'init(value:)'."
+
+    /// Returns why an object that is about to be added must not link to `target`; nil if it may.
+    private func problem(linking target: ObjectBase, as wanted: ObjectBase.Type?) -> String? {
         if let wanted, !target.stands(for: wanted) {
             return "Can't set object of type '\(target.classSchema.name)' to property of type "
                 + "'\(ClassNames.name(of: wanted))'"
         }
-        if target.isOwned || target is EmbeddedObject && seen.contains(ObjectIdentifier(target)) {
-            return "Can't set link to existing managed embedded object. An embedded object belongs to one object only: "
-                + "assign a copy made by 'init(value:)'."
-        }
-        return nil
+        return target.isOwned ? Self.ownedTwice : nil
     }
 
     /// The error of an operation whose counterpart in the synchronous API ends the program.
@@ -125,10 +129,12 @@ extension ClassProperty {
     fileprivate func forEachTarget(
         of object: ObjectBase, _ body: (ObjectBase, ObjectBase.Type?) -> Void, problem: (String) -> Void
     ) {
-        guard !isComputed, hasTarget || shape.type == .any else { return }
+        guard !isComputed, hasTarget || shape.type == .any || isMap else { return }
+        let collection = isOwnedCollection ? existingCollection(in: object) : nil
+        for key in collection?.rawKeys ?? [] { if let reason = keyProblem(key) { problem(reason) } }
         let raws =
             if isOwnedCollection {
-                existingCollection(in: object)?.rawItems ?? []
+                collection?.rawItems ?? []
             } else {
                 [storage == .boxField ? box(in: object).unmanagedValue : raw(object)]
             }

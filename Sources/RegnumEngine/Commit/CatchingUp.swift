@@ -30,6 +30,7 @@ extension Database {
 
     /// Catches up with version `number`. `durable` is the newest version known to be on stable storage, if any.
     private func catchUp(with number: UInt64, durable: UInt64?) throws(EngineError) {
+        if !isIdentified { throw .overwritten(path: path) }
         let slots = try Self.readSlots(file, seal)
         var found = slots.first { $0.slot.version == number }
         let isFound = found != nil

@@ -8,23 +8,27 @@ extension DatabaseRegistry {
     /// Accessed by each commit, which registers the handler: processes that only read have nothing to do at their end.
     static let closesAtExit: Void = ProcessEnd.call { DatabaseRegistry.shared.closeAllAtExit() }
 
-    /// How long, in nanoseconds, the end of a process waits for a running sync and for threads that write.
+    /// How long, in nanoseconds, the end of a process waits for running syncs.
     private static let patience: UInt64 = 3_000_000_000
+    /// How long, in nanoseconds, it then waits for write transactions of other threads, only to record that nothing is
+    /// missing from the file.
+    private static let patienceWithWriters: UInt64 = 100_000_000
 
     private func closeAllAtExit() {
         // In the child of a fork a thread of the parent may hold any lock.
         guard ForkWatch.generation == generationOfOpening else { return }
         let deadline = MonotonicClock.now() + Self.patience
         let thread = CurrentThread.id
-        // An exit inside a write transaction, or in a signal handler, has interrupted whatever this thread was doing.
+        // An exit inside a write transaction has interrupted whatever this thread was doing.
         ProcessEnd.run(until: deadline) {
             let databases = self.openFiles.filter(\.hasToCloseAtExit)
             // None waits for another one's writer before all commits are durable.
-            for database in databases { try? database.makeDurable() }
+            for database in databases { try? database.syncAll() }
             var open = databases
+            let end = min(deadline, MonotonicClock.now() + Self.patienceWithWriters)
             while true {
                 open.removeAll { $0.closeAtExit(of: thread) }
-                if open.isEmpty || MonotonicClock.now() > deadline { return }
+                if open.isEmpty || MonotonicClock.now() > end { return }
                 CurrentThread.sleep(nanoseconds: 1_000_000)
             }
         }

@@ -5,6 +5,8 @@
 //     released ──acquired──▶ held ──────────────released──────────────▶ released
 //                              └──keepForFailed──▶ keptForFailed ──┘
 
+import RegnumSystem
+
 /// The state of the cross-process writer lock in this process. Guard: the monitor of the commit queue.
 struct ProcessLockState {
     enum State {

@@ -108,6 +108,8 @@ extension Database {
         var isSlotTouched = false
         do throws(SystemError) {
             if isDropped { throw SystemError(.io, "sync", path) }
+            // What another program has put there is left as it is.
+            if !isIdentified { throw SystemError(.io, "sync", path) }
             if work.mustRewrite { try rewrite(work) }
             if let last = work.last {
                 var slot = last.slot
@@ -311,7 +313,7 @@ extension Database {
         guard isDue else { return }
         // A process that made a newer commit records that one itself, and another program may have overwritten the
         // file.
-        guard shared.map({ $0.newest == number }) ?? true,
+        guard isIdentified, shared.map({ $0.newest == number }) ?? true,
             let slots = try? CommitSlot.readAll(file, seal: seal),
             let placed = slots.first(where: { $0.byteOffset == offset && $0.slot.version == number }),
             mark == nil || placed.mark == mark

@@ -131,7 +131,7 @@ package struct CommitSlot: Sendable, Equatable {
         freeLog = BlockRef(reading: p + 80)
         history = BlockRef(reading: p + 120)
         let count = Int(p.load(fromByteOffset: 160, as: UInt32.self))
-        guard count <= Self.manifestLimit, version > 0, version < Self.versionLimit,
+        guard count <= Self.manifestLimit, version > 0, version < Self.versionLimit, previousDurable < version,
             highWater >= FormatLimits.reservedPages, highWater < 1 << 47
         else { return nil }
         for i in 0..<count {

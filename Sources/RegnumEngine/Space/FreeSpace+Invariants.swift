@@ -15,13 +15,14 @@ extension FreeSpace {
         if let first = extents.first, first.page < FormatLimits.reservedPages {
             findings.append("page \(first.page) is reserved and free")
         }
-        if let last = extents.last, last.end > highWater { findings.append("page \(last.end - 1) is free behind the end") }
+        if let last = extents.last, last.end > highWater {
+            findings.append("page \(last.end - 1) is free behind the end")
+        }
         var end = FormatLimits.reservedPages
         for entry in pending.sorted(by: { $0.extent.page < $1.extent.page }) {
             let extent = entry.extent
             if extent.page < end { findings.append("page \(extent.page) is pending twice, or reserved") }
             if !isTaken(extent) { findings.append("page \(extent.page) is pending and free, or behind the end") }
-            if entry.birth >= entry.death { findings.append("page \(extent.page) was freed before it was written") }
             end = extent.end
         }
         return findings
