@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tag against values of XXH3-128 computed with the reference implementation (input byte i = 7 i + 3).
+// Compares the tag with values of XXH3-128 computed with the reference implementation (input byte i = 7 i + 3).
 
 import RegnumEngine
 import Testing
@@ -24,7 +24,7 @@ import Testing
         #expect(tag == ContentHash.Tag(low: low, high: high))
     }
 
-    @Test("both halves of the seed count")
+    @Test("both halves of the seed change the tag")
     func seeds() {
         let bytes = [UInt8](repeating: 1, count: 4096)
         let tags = [(0, 0), (1, 0), (0, 1), (1, 1)].map { low, high in

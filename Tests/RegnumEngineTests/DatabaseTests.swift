@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A database end to end below the object layer: what is committed is there again after opening the file anew.
+// A database end to end below the object layer: committed data is present after the file is reopened.
 
 import RegnumEngine
 import RegnumSystem
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test("a class is found by its key after others have gone")
+    @Test("a class is found by its key after other classes were removed")
     func foundByKey() throws {
         let session = try Database.open(path: "/a.realm", fileSystem: MemoryFileSystem()).makeSession()
         try session.beginWrite()

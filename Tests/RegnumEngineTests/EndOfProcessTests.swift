@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that ends by `exit` with a database open closes it.
+// A process that calls `exit` with a database open closes it.
 
 import Foundation
 import RegnumSystem
@@ -11,8 +11,8 @@ import Testing
     import Glibc
 #endif
 
-// Without it a changed bit of the newest commit took that commit back, once the lock file was gone too: the file alone
-// could not tell damage from a commit that was cut short.
+// Otherwise a flipped bit of the newest commit undid that commit once the lock file was gone too: the file alone could
+// not distinguish damage from an incomplete commit.
 @Suite struct EndOfProcessTests {
     enum Ending: String, CaseIterable, Codable {
         case held, relaxed, withinWrite, onOtherThread, whileOthersRead, inForkedChild
@@ -25,7 +25,7 @@ import Testing
         try session.commitWrite(wanted)
     }
 
-    /// Two commits, then the end of the process with everything held.
+    /// Two commits, then the end of the process with everything open.
     private static func commitAndExit(_ path: String, _ ending: Ending) throws -> Never {
         let database = try Database.open(path: path, fileSystem: PosixFileSystem.shared)
         let session = try database.makeSession()
@@ -41,7 +41,7 @@ import Testing
             while true { sleep(1) }
         }
         if ending == .inForkedChild {
-            // The child ends first, and leaves the file alone.
+            // The child ends first, and does not touch the file.
             let child = fork_()
             if child == 0 { exit(0) }
             var status: Int32 = 0
@@ -50,7 +50,7 @@ import Testing
         withExtendedLifetime((database, session, reader)) { exit(0) }
     }
 
-    @Test("an exit with a database open closes it: no changed bit shows an older state", arguments: Ending.allCases)
+    @Test("an exit closes an open database, so that no flipped bit shows an older state", arguments: Ending.allCases)
     func exits(ending: Ending) async throws {
         let path = ProcessTests.newPath()
         defer { for end in ["", ".lock"] { try? PosixFileSystem.shared.remove(path + end) } }
@@ -68,7 +68,7 @@ import Testing
         let newest = try #require(
             try CommitSlot.readAll(file, seal: seal).max { $0.slot.version < $1.slot.version }?.slot)
         #expect(settled.slot.isSameCommit(as: newest))
-        // A bit in what the newest commit has written.
+        // A bit in the pages that the newest commit wrote.
         let at = Int(newest.catalog.page) << 12 + 50
         _ = try file.read(header, at: at)
         try file.write([header[0] ^ 1], at: at)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In a write, stored integers lie as narrow as they were while they fit, and become wide where one does not.
+// During a write, stored integers keep their narrow width while all values fit, and become wide when one does not.
 
 import RegnumEngine
 import RegnumSimulation
@@ -7,7 +7,7 @@ import RegnumSystem
 import Testing
 
 @Suite struct NarrowColumnTests {
-    /// A table of 200 rows with the numbers from 1,000 on, and its first column in a write.
+    /// A table of 200 rows with the numbers from 1,000, and its first column during a write.
     private func inWrite(
         from first: Int64 = 1000, step: Int64 = 1, _ body: (Table, UnsafeMutablePointer<ColumnView>) throws -> Void
     ) throws {
@@ -66,14 +66,14 @@ import Testing
     func wrapping() throws {
         try inWrite(from: .max - 199) { table, column in
             #expect(column.pointee.isNarrow)
-            // 2^64 - 199 above the least: 57 more than that, in 64 bits, if it were not below.
+            // 2^64 - 199 above the minimum: 57 more than that, in 64 bits, if it were not below.
             try table.set(.int(.min), 0, of: ObjectKey(5))
             #expect(column.pointee.isWritable)
             #expect(try table.value(0, of: ObjectKey(5)) == .int(.min))
         }
     }
 
-    @Test("rows go out of narrow columns, and new ones make them wide")
+    @Test("deletions keep columns narrow, and new rows make them wide")
     func rows() throws {
         try inWrite { table, column in
             try table.delete((150...200).map { ObjectKey($0) })

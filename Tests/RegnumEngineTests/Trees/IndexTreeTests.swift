@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(
-        "ascending inserts leave full leaves, and long ones where many are committed at once",
+        "ascending inserts make full leaves, and long ones if many are committed at once",
         arguments: [(1, 26, 2), (10, 31, 2), (1000, 98, 3)])
     func ascendingFill(_ commits: Int, _ leafCount: Int, _ depth: Int) throws {
         let home = try IndexTreeHome(.fixed)
@@ -45,7 +45,7 @@ import Testing
         #expect(try home.tree.findings() == [])
     }
 
-    @Test("inserts in any order, committed at once, leave leaves that are at least nine tenths full")
+    @Test("inserts in any order, committed at once, make leaves that are at least nine tenths full")
     func randomFill() throws {
         let home = try IndexTreeHome(.fixed)
         var random = SeededNumbers(3)
@@ -79,7 +79,7 @@ import Testing
         #expect(try home.tree.entries() == entries.sorted())
     }
 
-    @Test("sorted entries in bulk are what single inserts make", arguments: [0, 1, 511, 512, 513, 5000])
+    @Test("a bulk insert of sorted entries makes the tree of single inserts", arguments: [0, 1, 511, 512, 513, 5000])
     func bulk(_ n: Int) throws {
         let home = try IndexTreeHome(.fixed)
         try home.tree.insertNull(key: 9)
@@ -97,7 +97,7 @@ import Testing
         #expect(try home.tree.entries() == model)
     }
 
-    @Test("values at both ends of the range are kept and found")
+    @Test("values at both ends of the range are stored and found")
     func extremes() throws {
         let home = try IndexTreeHome(.fixed)
         for value in [0, 1, UInt64.max - 1, .max] {
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(
-        "values longer than the tree keeps are told apart by their ends",
+        "long values that differ only in their last byte are distinguished",
         arguments: [999, 1000, 1001, 5000, 1 << 20])
     func longValues(_ byteCount: Int) throws {
         let home = try IndexTreeHome(.bytes)
