@@ -64,7 +64,7 @@ struct ObjectTests {
         #expect(object.uuid != AllTypes().uuid)
     }
 
-    @Test("all values survive adding, for the same accessor and for another one")
+    @Test("all values survive adding, read through the same accessor and through another")
     func addAll() throws {
         let realm = try makeRealm()
         let object = Self.filled()
@@ -109,7 +109,7 @@ struct ObjectTests {
         #expect(Self.values(object) == Self.values(other))
     }
 
-    @Test("a query inside the write sees what setters stored a moment ago")
+    @Test("a query inside the write sees the values just set")
     func liveInWrite() throws {
         let realm = try makeRealm()
         try realm.write {
@@ -154,7 +154,7 @@ struct ObjectTests {
         #expect(hound.master?.name == "Ben" && realm.objects(Keeper.self).count == 2)
     }
 
-    @Test("a cycle of objects is not kept alive by being added")
+    @Test("adding a cycle of objects does not keep it alive")
     func noLeak() throws {
         let realm = try makeRealm()
         weak var first: Hound?
@@ -173,7 +173,7 @@ struct ObjectTests {
         #expect(first == nil && second == nil)
     }
 
-    @Test("stored lets are stored, and belong to every accessor")
+    @Test("stored `let` properties are persisted, and belong to every accessor")
     func storedLets() throws {
         let realm = try makeRealm()
         let book = Notebook()
@@ -207,7 +207,7 @@ struct ObjectTests {
         #expect(other.name == "n" && other.address == "unknown" && other.plain == 7)
     }
 
-    @Test("values come from dictionaries, arrays and objects")
+    @Test("objects can be created from dictionaries, arrays and objects")
     func initValue() {
         let hound = Hound(
             value: [
@@ -224,7 +224,7 @@ struct ObjectTests {
                 && keeper.hounds[0].id == 9)
     }
 
-    @Test("properties can be reached by name")
+    @Test("properties can be read and set by name")
     func subscripts() throws {
         let hound = Hound(value: ["id": 1])
         hound["mood"] = "lively"
@@ -272,7 +272,7 @@ struct ObjectTests {
         #expect(last.isInvalidated && realm.objects(Keeper.self).count == 1)
     }
 
-    @Test("equality goes by row only with a primary key")
+    @Test("objects without a primary key are equal by identity, others by row")
     func equality() throws {
         let realm = try makeRealm()
         try realm.write {
@@ -302,7 +302,7 @@ struct ObjectTests {
         #expect(time.seconds.signum() * Int64(time.nanoseconds.signum()) >= 0)
     }
 
-    @Test("dates outside of all time are the first and the last, NaN is 1970")
+    @Test("dates out of range become the first or the last date, and NaN becomes 1970")
     func wildDates() {
         #expect(DateCoding.timestamp(Date(timeIntervalSinceReferenceDate: .nan)).seconds == 0)
         #expect(DateCoding.timestamp(Date(timeIntervalSinceReferenceDate: .infinity)).seconds == .max)

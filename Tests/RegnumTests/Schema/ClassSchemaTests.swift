@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reflection finds in classes, and what is refused.
+// The properties that reflection finds in classes, and refused declarations.
 
 import Foundation
 import Testing
@@ -8,13 +8,13 @@ import Testing
 
 @Suite("Schemas of classes")
 struct ClassSchemaTests {
-    @Test("properties of superclasses come first, then the own ones in order")
+    @Test("properties of superclasses come first, then own properties in order")
     func order() {
         let names = ClassSchema.of(Hound.self).properties.map(\.name)
         #expect(names == ["born", "isWild", "id", "name", "nick", "master", "mood", "grade", "keepers"])
     }
 
-    @Test("types, optionality, keys and indexes are what the declarations say")
+    @Test("types, optionality, keys and indexes match the declarations")
     func flags() throws {
         let schema = ObjectSchema(ClassSchema.of(Hound.self))
         #expect(schema.primaryKeyProperty?.name == "id")
@@ -26,7 +26,7 @@ struct ClassSchemaTests {
         #expect(!schema.properties.contains { $0.name == "keepers" })
     }
 
-    @Test("stored lets of the library's own types are properties")
+    @Test("stored `let` properties of the library's own types are persisted")
     func storedLets() {
         let schema = ObjectSchema(ClassSchema.of(Notebook.self))
         #expect(schema.properties.map(\.name) == ["id", "image", "tags", "pages", "rating"])
@@ -42,7 +42,7 @@ struct ClassSchemaTests {
         #expect(ClassSchema.of(Ignoring.self).properties.map(\.name) == ["name"])
     }
 
-    @Test("names: nested classes by their path, private and local ones bare, overrides as they say")
+    @Test("class names: nested classes use their path, private and local ones the bare name, overrides theirs")
     func names() {
         final class Local: Object { @Persisted var x = 0 }
         #expect(Outer.Inner.className() == "Outer_Inner")
@@ -87,9 +87,9 @@ struct ClassSchemaTests {
                 """)
     }
 
-    @Test("the key path's offset read in debug builds is the field's")
+    @Test("the offset that debug builds read from a key path is that of the field")
     func keyPathOffsets() {
-        // Reading and writing each property of an object checks the offsets of all of them.
+        // Reading and writing each property of an object checks all offsets.
         let object = AllTypes()
         object.bool = true
         object.int8 = -8
@@ -146,7 +146,7 @@ struct ClassSchemaTests {
     }
 
     @Test(
-        "wrong declarations are refused by name",
+        "a wrong declaration is refused, and the error names it",
         arguments: [
             (NoProperties.self, "No properties are defined for 'ClassSchemaTests_NoProperties'"),
             (
