@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the inspector tells of a file that a Realm has written.
+// The inspector's reports about a file that a Realm has written.
 
 import Foundation
 import Regnum
@@ -54,7 +54,7 @@ struct InspectorTests {
             #expect(report.fileBytes == size)
             let ships = report.tables[1]
             #expect(ships.rowGroupBytes >= 3_000 * 8)
-            // 12,000 bytes and the block's head.
+            // 12,000 bytes and the block's header.
             #expect(ships.blobBytes == 3 * report.pageBytes)
             #expect(ships.indexBytes > 0)
             #expect(ships.backlinkBytes > 0)
@@ -98,7 +98,7 @@ struct InspectorTests {
         }
     }
 
-    @Test("a file that is whole has no findings, a damaged one has")
+    @Test("an intact file has no findings, a damaged one has")
     func findings() throws {
         try withFile { url, realm in
             #expect(try Inspector(fileURL: url).integrityFindings() == [])
@@ -113,7 +113,7 @@ struct InspectorTests {
         }
     }
 
-    @Test("a path without a database is refused, and nothing is made there")
+    @Test("a path without a database is refused, and nothing is created there")
     func refused() throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
         #expect(throws: InspectionError.self) { _ = try Inspector(path: path) }
@@ -154,7 +154,7 @@ struct InspectorTests {
         }
     }
 
-    @Test("objects are deleted by predicate, and links to them go")
+    @Test("objects are deleted by predicate, and links to them are removed")
     func delete() throws {
         try withFile { url, realm in
             let inspector = try Inspector(fileURL: url)
@@ -168,7 +168,7 @@ struct InspectorTests {
         }
     }
 
-    @Test("classes and predicates that are none are refused in words, and nothing is written")
+    @Test("unknown classes and invalid predicates are refused with a message, and nothing is written")
     func refusals() throws {
         try withFile { url, realm in
             let inspector = try Inspector(fileURL: url)
@@ -180,7 +180,7 @@ struct InspectorTests {
             #expect(throws: InspectionError.self) { try inspector.delete("Ship", where: "nothing == 1") }
             let readOnly = try Inspector(fileURL: url, isReadOnly: true)
             #expect(throws: InspectionError.self) { try readOnly.delete("Ship", where: "id == 1") }
-            // A refused delete has given the writer's turn back.
+            // A refused delete has released the writer lock.
             try realm.write { realm.create(Fleet.self) }
             #expect(realm.objects(Ship.self).count == before)
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changed bytes, cut files and bytes of other kinds give an error or values: never a trap, never a hang.
+// Changed bytes, truncated files and foreign bytes give an error or values: never a trap, never a hang.
 
 import Foundation
 import RegnumRealmFile
@@ -46,7 +46,7 @@ import Testing
         for _ in 0..<caseCount {
             var changed = bytes
             for _ in 0..<Int.random(in: 1...40, using: &numbers) {
-                // Headers of nodes lie at multiples of 8: their last four bytes are what counts.
+                // Headers of nodes are at multiples of 8: their last four bytes matter.
                 let offset =
                     Int.random(in: 0..<bytes.count / 8, using: &numbers) * 8 + Int.random(in: 0..<8, using: &numbers)
                 changed[offset] = UInt8.random(in: 0...255, using: &numbers)
@@ -73,7 +73,7 @@ import Testing
             return
         }
         var failures = 0
-        // Sizes and types of nodes lie in bytes 4 to 7 of each 8, contents in all of them.
+        // Sizes and types of nodes are in bytes 4 to 7 of each 8, contents in all of them.
         for offset in 16..<bytes.count {
             for value in [0, 0xff, bytes[offset] ^ 0x40, bytes[offset] &+ 1] where value != bytes[offset] {
                 var changed = bytes
@@ -84,7 +84,7 @@ import Testing
         #expect(failures > bytes.count / 8)
     }
 
-    @Test("a file that was cut off is refused, or what is left is read")
+    @Test("a truncated file is refused, or the rest is read")
     func truncated() throws {
         let scratch = try Scratch()
         let bytes = try Fixture.bytes("all_types_v24.realm")
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test("an empty file, a database that was never written to, and other files are told apart")
+    @Test("an empty file, a database that was never written, and foreign files give different errors")
     func otherFiles() throws {
         let scratch = try Scratch()
         #expect(try code { try RealmFile(url: scratch.file([])) } == .notARealmFile)
@@ -124,7 +124,7 @@ import Testing
         #expect(try code { try RealmFile(url: scratch.file(newer)) } == .unsupportedFormat(1))
     }
 
-    @Test("nodes that refer to themselves, or that many refer to, end with an error")
+    @Test("cycles of nodes, and nodes with many parents, end with an error")
     func circles() throws {
         let scratch = try Scratch()
         // A tree of inner nodes, each of which has the next one a hundred times as a child: 100^12 leaves.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cannot be carried over is in the report, with its object and the reason; models have names that Swift can have.
+// The report names each value that cannot be imported, with its object and the reason; models get valid Swift names.
 
 import Foundation
 import RealmSwift
@@ -16,7 +16,7 @@ import Testing
         return scratch["old.realm"]
     }
 
-    @Test("bytes that are no UTF-8, and a primary key that is there twice")
+    @Test("invalid UTF-8 and duplicate primary keys are reported")
     func textsAndKeys() throws {
         let scratch = try Scratch()
         let old = try file(scratch) { builder in
@@ -46,7 +46,7 @@ import Testing
         #expect(try JSONDecoder().decode(RealmFileImportReport.self, from: json) == report)
     }
 
-    @Test("names that Swift cannot have are mapped")
+    @Test("names that are invalid in Swift are mapped")
     func names() throws {
         let scratch = try Scratch()
         let lines = [

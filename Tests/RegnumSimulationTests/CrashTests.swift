@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the simulation loses in a power loss and what it must never lose, and how it fails on demand.
+// What the simulation may lose in a power loss and what it must keep, and how it fails on demand.
 
 import RegnumSimulation
 import RegnumSystem
@@ -30,7 +30,7 @@ private func images(
 
 @Suite("A simulated power loss")
 struct CrashTests {
-    @Test("keeps what was synced, and nothing else to lose", arguments: LossModel.allCases)
+    @Test("keeps synced data", arguments: LossModel.allCases)
     func durable(_ model: LossModel) throws {
         let (files, _) = try twoPages()
         #expect(files.pendingOperationCount == 0)
@@ -117,7 +117,7 @@ struct CrashTests {
         #expect((garbage > 10) == (model == .garbage))
     }
 
-    @Test("spoils the neighbours in a torn sector")
+    @Test("garbles the neighbours in a torn sector")
     func tornNeighbours() throws {
         let (files, file) = try twoPages()
         try file.write([2], at: 700)
@@ -125,7 +125,7 @@ struct CrashTests {
         #expect(images(files, .garbage).allSatisfy { $0?[511] == 1 && $0?[1_024] == 1 })
     }
 
-    @Test("keeps or loses growth apart from the bytes, with zeros between")
+    @Test("keeps or loses growth independently of the bytes, with zeros between")
     func growth() throws {
         let (files, file) = try twoPages()
         try file.write(filled(2), at: 8_192)
@@ -136,7 +136,7 @@ struct CrashTests {
         #expect(images(files, .everything, keepingFirst: 1) == [old + filled(0)])
     }
 
-    @Test("keeps or loses a cut, and never the old bytes when it grew again")
+    @Test("keeps or loses a truncation, and never shows the old bytes after regrowth")
     func cuts() throws {
         let (files, file) = try twoPages()
         try file.truncate(4_096)
@@ -148,7 +148,7 @@ struct CrashTests {
     }
 
     @Test(
-        "never confirms by a later sync what a failed sync left unknown",
+        "never makes pages durable by a later sync after a failed one",
         arguments: [LossModel.writes, .sectors])
     func failedSync(_ model: LossModel) throws {
         let (files, file) = try twoPages()
@@ -215,7 +215,7 @@ struct CrashTests {
         #expect(try run(6).0 != first)
     }
 
-    @Test("has neither locks nor failures afterwards and can be used and lost again")
+    @Test("has neither locks nor failures afterwards, and can be used and crashed again")
     func secondLife() throws {
         let (files, file) = try twoPages()
         try file.lock(byte: 1)
@@ -267,7 +267,7 @@ struct FailureTests {
         #expect(counts == [0, 512, 1_024, 1_536, 2_048])
     }
 
-    @Test("does nothing any more once the power is off")
+    @Test("does nothing after the power is off")
     func powerOff() throws {
         let (files, file) = try twoPages()
         files.crashAfterCall(files.operationCount + 1)
@@ -280,7 +280,7 @@ struct FailureTests {
         #expect(images(files, .writes) == [filled(1, 8_192), filled(2) + filled(1)])
     }
 
-    @Test("counts what is open: files until they are closed, regions as long as they live")
+    @Test("counts open files until they are closed, and regions until they are released")
     func openFiles() throws {
         let files = SimulatedFileSystem()
         do {

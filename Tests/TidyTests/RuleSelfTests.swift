@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each rule is shown a bad sample that it must refuse and a good one that it must let pass: a rule that cannot
-// fail guards nothing.
+// Each rule must refuse a bad sample and pass a good one: a rule that cannot fail guards nothing.
 
 import Testing
 
@@ -14,7 +13,7 @@ struct RuleSelfTests {
         var testDescription: String { name }
     }
 
-    /// The inside of a function of 71 lines, and of one of 70.
+    /// The body of a function of 71 lines, and of one of 70.
     static let body71 = (0..<69).map { "    let a\($0) = {}" }.joined(separator: "\n")
     static let body70 = (0..<68).map { "    let a\($0) = {}" }.joined(separator: "\n")
     static let licence = "// SPDX-License-Identifier: Apache-2.0\n"
@@ -131,12 +130,12 @@ struct RuleSelfTests {
             text: licence + "// What this file is for, in a sentence.\n"),
     ]
 
-    @Test("a bad sample is refused", arguments: bad)
+    @Test("a rule refuses a bad sample", arguments: bad)
     func refuses(_ sample: Sample) {
         #expect(!sample.rule(SourceText(path: sample.path, text: sample.text)).isEmpty)
     }
 
-    @Test("a good sample passes", arguments: good)
+    @Test("a rule passes a good sample", arguments: good)
     func passes(_ sample: Sample) {
         #expect(sample.rule(SourceText(path: sample.path, text: sample.text)) == [])
     }
@@ -146,7 +145,7 @@ struct RuleSelfTests {
         arguments: ["Sources/Regnum/Größe.swift", "Documentation/my file.md", "Sources/Regnum/Utils/A.swift"])
     func fileNames(_ path: String) { #expect(!Rules.fileName(path).isEmpty) }
 
-    @Test("the ratchet refuses a new offender, an entry that no longer offends, and one that stands twice")
+    @Test("the ratchet refuses a new offender, an entry that no longer offends, and a duplicate")
     func ratchet() {
         let old = Finding("file-length", "Sources/Regnum/Old.swift", 1, "")
         let new = Finding("function-length", "Sources/Regnum/New.swift", 7, "", subject: "long")

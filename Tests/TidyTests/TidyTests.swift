@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The repository checks itself: lengths, import direction, access, headers, names, and what must not be written.
+// The repository checks itself: lengths, import direction, access, headers, names, and forbidden constructs.
 
 import Testing
 
@@ -15,7 +15,7 @@ struct TidyTests {
         }
     }
 
-    @Test("modules import only what lies below them")
+    @Test("modules import only lower modules")
     func importDirection() { report(Repository.sources.flatMap(Rules.importDirection)) }
 
     @Test("modules below Regnum have no public symbols")
@@ -27,13 +27,13 @@ struct TidyTests {
     @Test("locks work in the child of a fork")
     func locks() { report(Repository.sources.flatMap(Rules.locks)) }
 
-    @Test("locks guard no function by itself")
+    @Test("locks do not store a bare function")
     func lockedFunctions() { report(Repository.swiftFiles.flatMap(Rules.lockedFunctions)) }
 
-    @Test("open work names its issue")
+    @Test("a TODO names its issue")
     func openWork() { report(Repository.swiftFiles.flatMap(Rules.openWork)) }
 
-    @Test("every unchecked Sendable says why it holds")
+    @Test("every unchecked Sendable says why it is safe")
     func uncheckedSendable() { report(Repository.swiftFiles.flatMap(Rules.uncheckedSendable)) }
 
     @Test("every file starts with its licence and its purpose")
@@ -42,10 +42,10 @@ struct TidyTests {
     @Test("tests are written with Swift Testing")
     func swiftTesting() { report(Repository.swiftFiles.flatMap(Rules.swiftTesting)) }
 
-    @Test("time limits of tests are for what hangs")
+    @Test("time limits of tests are only for tests that hang")
     func timeLimits() { report(Repository.swiftFiles.flatMap(Rules.timeLimit)) }
 
-    @Test("file names are ASCII without spaces, and folders say what is in them")
+    @Test("file names are ASCII without spaces, and folder names describe their content")
     func fileNames() { report(Repository.files.flatMap(Rules.fileName)) }
 
     @Test("the repository is found and has sources")
