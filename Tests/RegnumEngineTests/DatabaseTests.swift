@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(
-        "a committed row reads back the same after the file is opened again", arguments: [1, 5, 1000, 1024, 1025, 3000])
+        "a committed row reads back the same after the file is reopened", arguments: [1, 5, 1000, 1024, 1025, 3000])
     func roundTrip(count: Int) throws {
         let files = MemoryFileSystem()
         do {

@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(
-        "a copy holds all objects under their keys, no free space, and can be written on", arguments: [1, 1500, 5000])
+        "a copy has all objects with their keys and no free space, and can be written", arguments: [1, 1500, 5000])
     func copy(count: Int) throws {
         let files = MemoryFileSystem()
         let database = try Database.open(path: "/a.realm", fileSystem: files)

@@ -36,7 +36,7 @@ import Testing
         #expect(ColumnType.allCases.map(\.rawValue) == Array(1...12))
     }
 
-    @Test("hidden system columns are copied with the objects")
+    @Test("hidden system columns are stored with the objects")
     func hiddenColumns() throws {
         let files = MemoryFileSystem()
         do {
@@ -113,7 +113,9 @@ import Testing
     @Test("a newer format that this version can read is read", arguments: [(8, 2), (12, 0), (12, 1), (48, 4096)])
     func readableHeaders(offset: Int, value: UInt32) throws { _ = try Self.header(value, at: offset) }
 
-    @Test("a file of Realm Core is recognised, however short", arguments: [0, 16, 23, 24, 4095, 100_000])
+    @Test(
+        "a file of Realm Core is refused with an error of its own, and a fragment as too small",
+        arguments: [0, 16, 23, 24, 4095, 100_000])
     func oldRealmCore(count: Int) throws {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 8 << 20)
         var bytes = [UInt8](repeating: 1, count: count)

@@ -293,7 +293,8 @@ import Testing
     // Each row was once read with all blocks that it refers to: rows times blocks, and a list of links took as much
     // memory. A damaged block of an earlier value hid this too.
     @Test(
-        "rows that share the blocks of one large list are not all read, nor freed as often", arguments: [false, true])
+        "if many rows share the blocks of one large list, the blocks are not read or freed for each row",
+        arguments: [false, true])
     func sharedValues(isBehindDamage: Bool) throws {
         let files = SimulatedFileSystem(seed: 3, reservedByteCount: 64 << 20)
         let database = try Database.open(path: HostileFile.path, fileSystem: files)

@@ -35,7 +35,8 @@ import Testing
     }
 
     @Test(
-        "what fits leaves a column narrow, and what does not makes it wide", arguments: [0, 1, 300, 70_000] as [Int64])
+        "a value that fits keeps a column narrow, and one that does not makes it wide",
+        arguments: [0, 1, 300, 70_000] as [Int64])
     func widths(step: Int64) throws {
         let forms: [Int64: ColumnForm] = [0: .uint8, 1: .uint8, 300: .uint16, 70_000: .uint32]
         let spans: [ColumnForm: Int64] = [.uint8: 0xff, .uint16: 0xffff, .uint32: 0xffff_ffff]

@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test(
-        "a reader that is behind, one that reads only, and one of another process notice it too", arguments: [0, 1, 2])
+        "a reader of an old version, a read-only one, and one of another process detect it too", arguments: [0, 1, 2])
     func others(kind: Int) throws {
         // A process cannot distinguish another process's later commits from those of a copy.
         let replacements: [Replacement] =

@@ -128,7 +128,7 @@ import Testing
                 let memory = try privateByteCount() - longest
                 if turn < 4 * turns { begin = max(begin, memory) } else { most = max(most, memory) }
             }
-            try #require(begin > 1 << 20, "no memory was seen")
+            try #require(begin > 1 << 20, "no memory was measured")
             try #require(most < begin + 16 << 20, "\(most) bytes, in the first half \(begin)")
         }
 

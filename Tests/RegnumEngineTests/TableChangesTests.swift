@@ -107,7 +107,7 @@ private struct ChangeRun {
     }
 
     @Test(
-        "the difference of two versions is the difference of their values", arguments: [0, 30, 3000],
+        "the diff of two versions is the diff of their values", arguments: [0, 30, 3000],
         RunSeed.list(1...(RunScale.isOptimized ? 12 : 2)))
     func model(rows: Int, seed: RunSeed) throws {
         var run = try ChangeRun(seed: seed.value, rows: rows)

@@ -68,7 +68,7 @@ import Testing
             var changed = 0
             for (id, row) in there {
                 guard let before = values[id] else {
-                    Issue.record("object \(id) was never there")
+                    Issue.record("object \(id) never existed")
                     continue
                 }
                 changed += zip(row, before).filter { $0 != $1 }.count

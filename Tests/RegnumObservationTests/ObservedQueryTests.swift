@@ -213,7 +213,7 @@ private enum QueryKind: CaseIterable {
     }
 
     @Test(
-        "what is told leads from what was found before to what is found now", arguments: [0, 40, 2500],
+        "a change set leads from the previous results to the current ones", arguments: [0, 40, 2500],
         [3, KeyChunks.usualLength])
     func model(count: Int, chunkLength: Int) throws {
         for seed in UInt64(1)...(count > 1000 ? 1 : Self.seeds) {

@@ -207,7 +207,7 @@ struct PredicateMaker {
     }
 
     @Test(
-        "sorted by several keys, ties keep the order of creation", arguments: [40, 1500, 2500], [false, true])
+        "ties in a sort by several keys keep the order of creation", arguments: [40, 1500, 2500], [false, true])
     func sorted(count: Int, isIndexed: Bool) throws {
         let people = try People(count: count, seed: 9, isIndexed: isIndexed)
         let names = [

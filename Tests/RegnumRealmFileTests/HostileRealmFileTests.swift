@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(
-        "a changed byte of a file of formats up to 9 gives an error, or values", arguments: OldFormatSamples.all.indices
+        "a changed byte of a file of formats up to 9 gives an error or values", arguments: OldFormatSamples.all.indices
     )
     func changedBytesOfOldFormats(_ sample: Int) throws {
         let scratch = try Scratch()
@@ -94,7 +94,7 @@ import Testing
         for count in [24, 25, 32, 4096, bytes.count / 2, bytes.count / 2 + 4] {
             let result = try readAll(scratch.file(Array(bytes[..<count])))
             guard case .failure(let error) = result else {
-                Issue.record("\(count) bytes were read as a whole file")
+                Issue.record("\(count) bytes were read as a complete file")
                 continue
             }
             #expect(error.code == .damaged)
@@ -135,7 +135,7 @@ import Testing
         }
         let url = try scratch.file(builder.file(tables: [("class_Bomb", builder.legacyTable([("x", 0, 0, node)]))]))
         guard case .failure(let error) = try readAll(url) else {
-            Issue.record("a file of \(try Data(contentsOf: url).count) bytes was read whole")
+            Issue.record("a file of \(try Data(contentsOf: url).count) bytes was read without an error")
             return
         }
         #expect(error.code == .damaged)
@@ -146,7 +146,7 @@ import Testing
         #expect(loop == place)
         let second = try scratch.file(circle.file(tables: [("class_Loop", circle.legacyTable([("x", 0, 0, loop)]))]))
         guard case .failure(let other) = try readAll(second) else {
-            Issue.record("a circle was read whole")
+            Issue.record("a cycle was read without an error")
             return
         }
         #expect(other.code == .damaged)

@@ -162,7 +162,8 @@ import Testing
     }
 
     @Test(
-        "formats up to 9 keep their values; what they alone can hold is reported", arguments: [2, 4, 7, 9] as [UInt8])
+        "values of formats up to 9 are imported, and values that only they can hold are reported",
+        arguments: [2, 4, 7, 9] as [UInt8])
     func oldFormats(_ format: UInt8) throws {
         for sample in OldFormatSamples.all {
             let scratch = try Scratch()

@@ -17,7 +17,7 @@ struct KitKilledProcessTests {
     }
 
     @Test(
-        "the process dies at the call that is named, and what was begun there is undone", arguments: [0, 1, 1_000_000])
+        "a process dies at the given storage call, and its unfinished write is undone", arguments: [0, 1, 1_000_000])
     func killed(_ call: Int) async throws {
         let test = try TestRealm(KitAccount.self, storage: .file)
         try test.realm.seed {

@@ -224,7 +224,7 @@ struct InterleavingRun {
                 if files.isDead { return }
                 for (session, sight) in held {
                     guard try look(session, []) == sight else {
-                        throw RunFailure(text: "a version that is held has changed", images: 0)
+                        throw RunFailure(text: "a pinned version has changed", images: 0)
                     }
                 }
                 if random.below(3) == 0, !held.isEmpty { held.remove(at: random.below(held.count)) }
@@ -262,7 +262,7 @@ struct InterleavingRun {
             sight.texts.append(text.utf8.reduce(text.utf8.count) { $0 &* 31 &+ Int($1) })
         }
         guard sight.accounts.reduce(0, +) == Self.total else {
-            throw RunFailure(text: "half of a commit is seen", images: 0)
+            throw RunFailure(text: "half of a commit is visible", images: 0)
         }
         for (writer, count) in known.enumerated() where sight.counts[writer] < count { throw lost(writer) }
         return sight
@@ -285,7 +285,7 @@ struct InterleavingRun {
         }
         let report = IntegrityCheck.run(database)
         guard report.isClean else { throw RunFailure(text: "integrity: \(report.findings.prefix(3))", images: 0) }
-        guard report.pendingPages < 24 else { throw RunFailure(text: "pins are left behind", images: 0) }
+        guard report.pendingPages < 24 else { throw RunFailure(text: "pins were not released", images: 0) }
         guard try look(session, sight.counts) == sight else {
             throw RunFailure(text: "commits after the end went wrong", images: 0)
         }

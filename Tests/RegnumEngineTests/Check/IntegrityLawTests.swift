@@ -291,7 +291,7 @@ import Testing
 
     // MARK: Indexes
 
-    @Test("law 9: an object is missing in an index")
+    @Test("law 9: an object is missing from an index")
     func missingEntry() throws {
         let (findings, block) = try Self.findings { rows in
             let removed = try Array("name 3".utf8).withUnsafeBytes { bytes in
@@ -325,7 +325,7 @@ import Testing
             ])
     }
 
-    @Test("law 9: an object is missing in the tree of its unique constraint")
+    @Test("law 9: an object is missing from the tree of its unique constraint")
     func missingInUnique() throws {
         let (findings, block) = try Self.findings { rows in
             let value = try #require(UniqueTree.bytes([.int(103)]))
@@ -382,7 +382,7 @@ import Testing
     // MARK: Collections
 
     @Test(
-        "law 11: elements of a set that do not ascend, or are there twice", arguments: [[2, 1], [1, 1]] as [[Int64]])
+        "law 11: elements of a set do not ascend, or occur twice", arguments: [[2, 1], [1, 1]] as [[Int64]])
     func setOrder(elements: [Int64]) throws {
         let (findings, block) = try Self.findings { rows in
             let bytes = ListCodec.encode(elements.map { .int($0) }, .int)
@@ -418,7 +418,7 @@ import Testing
     // MARK: Full-text and geospatial indexes
 
     @Test(
-        "law 14: a term is missing in the full-text index, or the index has a term of no text",
+        "law 14: a term is missing from the full-text index, or the index has a term of no text",
         arguments: [false, true])
     func words(isExtra: Bool) throws {
         let (findings, block) = try Self.findings { rows in
@@ -437,7 +437,7 @@ import Testing
         #expect(findings == (isExtra ? [count] : [count, word]))
     }
 
-    @Test("law 14: a location is missing in the geospatial index")
+    @Test("law 14: a location is missing from the geospatial index")
     func place() throws {
         let (findings, block) = try Self.findings { rows in
             let cell = try #require(try rows.placeCell(try rows.place(ObjectKey(4)), Column.place))

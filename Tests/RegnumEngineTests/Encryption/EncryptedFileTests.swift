@@ -313,7 +313,7 @@
                         if places == [other] { #expect(rows == states.last) }
                     } catch is EngineError {
                         refused += 1
-                        #expect(places != [other], "the newest commit is whole")
+                        #expect(places != [other], "the newest commit is intact")
                     }
                 }
             }

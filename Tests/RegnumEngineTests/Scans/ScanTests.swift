@@ -207,7 +207,7 @@ struct SplitMix: RandomNumberGenerator {
     }
 
     @Test(
-        "bits and fixed bytes match as a loop over the rows says", arguments: [false, true], [false, true])
+        "kernels for bits and fixed bytes match a loop over the rows", arguments: [false, true], [false, true])
     func fixed(nulls: Bool, isEqual: Bool) {
         for count in Self.counts {
             let bits = SampleColumn(form: .bits, count: count, nulls: nulls, seed: 11)
@@ -236,7 +236,7 @@ struct SplitMix: RandomNumberGenerator {
     }
 
     @Test(
-        "texts match as the test of one value says", arguments: [ColumnForm.text16, .text32, .slots],
+        "text kernels match the test of single values", arguments: [ColumnForm.text16, .text32, .slots],
         [false, true])
     func texts(form: ColumnForm, nulls: Bool) {
         let pieces = [
@@ -398,7 +398,7 @@ struct SplitMix: RandomNumberGenerator {
     }
 
     @Test(
-        "aggregates leave nulls, NaN and rows that are not asked for out", arguments: [false, true],
+        "aggregates skip nulls, NaN and rows that are not selected", arguments: [false, true],
         [false, true])
     func aggregates(nulls: Bool, isFiltered: Bool) {
         for count in Self.counts {
