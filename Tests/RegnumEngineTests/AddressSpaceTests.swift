@@ -54,7 +54,7 @@ import Testing
             }
         }
 
-        @Test("a file can be used if the address space has room for little more than the file")
+        @Test("A file can be used if the address space has room for little more than the file")
         func file() async throws {
             let path = ProcessTests.newPath()
             defer { for end in ["", ".lock"] { try? PosixFileSystem.shared.remove(path + end) } }
@@ -66,7 +66,7 @@ import Testing
             #expect(try database.makeSession().table(named: "Row")?.count == 20_000)
         }
 
-        @Test("a database in memory needs as little address space as a file")
+        @Test("A database in memory needs as little address space as a file")
         func memory() async throws {
             await #expect(processExitsWith: .success) {
                 try AddressSpaceTests.limit(to: 200 << 20)
@@ -74,7 +74,7 @@ import Testing
             }
         }
 
-        @Test("a write throws if address space runs out, and the file stays usable")
+        @Test("A write throws if address space runs out, and the file stays usable")
         func tooMuch() async throws {
             let path = ProcessTests.newPath()
             defer { for end in ["", ".lock"] { try? PosixFileSystem.shared.remove(path + end) } }

@@ -43,7 +43,7 @@ import Testing
         return nil
     }
 
-    @Test("an opening that times out names the process that holds the lock; a shared lock does not block it")
+    @Test("An opening that times out names the process that holds the lock; a shared lock does not block it")
     func openings() throws {
         let first = try open()
         try insert(try first.makeSession())
@@ -62,7 +62,7 @@ import Testing
         #expect(try open(timeout: 20_000_000, readOnly: true).makeSession().table(named: "Row")?.count == 2)
     }
 
-    @Test("a read-only opening does not wait for the opening lock")
+    @Test("A read-only opening does not wait for the opening lock")
     func reading() throws {
         do { try insert(try open().makeSession()) }
         let holder = try files.open(path, .readWrite)
@@ -70,7 +70,7 @@ import Testing
         #expect(try open(timeout: 0, readOnly: true).makeSession().table(named: "Row")?.count == 1)
     }
 
-    @Test("a write that times out names the writing process, and a later write succeeds")
+    @Test("A write that times out names the writing process, and a later write succeeds")
     func otherProcess() throws {
         let (one, two) = (try open().makeSession(), try open(timeout: 20_000_000).makeSession())
         try insert(one)
@@ -84,7 +84,7 @@ import Testing
         #expect(IntegrityCheck.run(two.database).isClean)
     }
 
-    @Test("a write that times out names the process that holds a foreign lock")
+    @Test("A write that times out names the process that holds a foreign lock")
     func stranger() throws {
         let session = try open(timeout: 20_000_000).makeSession()
         try insert(session)
@@ -99,7 +99,7 @@ import Testing
         #expect(IntegrityCheck.run(session.database).isClean)
     }
 
-    @Test("a write that times out names the source location of this process's writer")
+    @Test("A write that times out names the source location of this process's writer")
     func otherThread() throws {
         let database = try open(timeout: 20_000_000)
         let one = try database.makeSession(origin: SessionOrigin(.opened, fileID: "App/Main.swift", line: 12))
@@ -113,7 +113,7 @@ import Testing
         #expect(two.table(named: "Row")?.count == 2)
     }
 
-    @Test("a reader does not touch a file that another process is creating")
+    @Test("A reader does not touch a file that another process is creating")
     func readerBesideMaker() throws {
         let making = MakingFileSystem(files)
         #expect(throws: EngineError.notADatabase(path: path, why: .tooSmall)) {
@@ -124,7 +124,7 @@ import Testing
         #expect(try files.status(path)?.byteCount == 0)
     }
 
-    @Test("the error for exhausted locks does not count as missing lock support")
+    @Test("The error for exhausted locks does not count as missing lock support")
     func noLockNow() {
         #expect(!SystemError(.noLocks, "lock", path, code: 37).isUnsupportedLock)
         #expect(SystemError(.unsupported, "lock", path, code: 95).isUnsupportedLock)
@@ -132,7 +132,7 @@ import Testing
 
     // MARK: Names
 
-    @Test("a foreign file with the lock file's name is not changed, and no database is created beside it")
+    @Test("A foreign file with the lock file's name is not changed, and no database is created beside it")
     func foreign() throws {
         let lock = path + ".lock"
         let page = String(repeating: "\0", count: 4096)
@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test(
-        "an empty file, zeros, and the lock file of another database are accepted as lock file",
+        "An empty file, zeros, and the lock file of another database are accepted as lock file",
         arguments: [0, 100, LockFile.byteCount])
     func taken(count: Int) throws {
         try Data(count: count).write(to: URL(fileURLWithPath: path + ".lock"))
@@ -171,7 +171,7 @@ import Testing
         try insert(try open().makeSession())
     }
 
-    @Test("a hard link with the lock file's name is replaced or refused, and its target is never written")
+    @Test("A hard link with the lock file's name is replaced or refused, and its target is never written")
     func hardLink() throws {
         let victim = folder + "/victim"
         for text in ["", "precious"] {

@@ -372,7 +372,7 @@ private struct CollectionRun {
     ]
 
     /// Each size with each half of the types, alternating nullable and not.
-    @Test("lists, sets, dictionaries and mixed values match plain Swift collections", arguments: RunSeed.list(0...7))
+    @Test("Lists, sets, dictionaries and mixed values match plain Swift collections", arguments: RunSeed.list(0...7))
     func model(seed: RunSeed) throws {
         let size = Self.sizes[Int(seed.value % UInt64(Self.sizes.count))]
         var run = try CollectionRun(seed: seed.value, size)
@@ -388,6 +388,6 @@ private struct CollectionRun {
         }
     }
 
-    @Test("the runs cover every type in every collection")
+    @Test("The runs cover every type in every collection")
     func types() { #expect(Set(CollectionRun.types.joined()) == Set(ColumnType.allCases)) }
 }

@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test("the undamaged file can be read, also after its tags have been recomputed")
+    @Test("The undamaged file can be read, also after its tags have been recomputed")
     func undamaged() {
         #expect(Self.readAll(Self.good))
         var bytes = Self.good
@@ -156,7 +156,7 @@ import Testing
         #expect(Self.readAll(bytes))
     }
 
-    @Test("a flipped bit anywhere in a used page is detected or harmless", arguments: 1...4)
+    @Test("A flipped bit anywhere in a used page is detected or harmless", arguments: 1...4)
     func bits(seed: Int) {
         var random = SeededRandom(seed: UInt64(seed))
         for _ in 0..<(RunScale.isOptimized ? 2000 : 15) {
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test("bytes changed under a fresh checksum do not cause reads outside the file", arguments: 1...4)
+    @Test("Bytes changed under a fresh checksum do not cause reads outside the file", arguments: 1...4)
     func retagged(seed: Int) {
         var random = SeededRandom(seed: UInt64(seed) + 100)
         let used = (16..<(Self.good.count / 4096)).filter { Self.good[$0 * 4096] == 0x52 }
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test("a truncated file does not open, or opens whole")
+    @Test("A truncated file does not open, or opens whole")
     func truncated() {
         for count in stride(from: 1, to: Self.good.count, by: RunScale.isOptimized ? 512 : 24_000) {
             Self.expectNoticed(Array(Self.good.prefix(count)), "cut to \(count) bytes", mayLackHeader: true)
@@ -201,7 +201,7 @@ import Testing
         [UInt8](repeating: 0, count: 300_000),
     ]
 
-    @Test("foreign files are refused and not changed", arguments: foreignFiles.indices)
+    @Test("Foreign files are refused and not changed", arguments: foreignFiles.indices)
     func foreign(number: Int) {
         let bytes = Self.foreignFiles[number]
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
@@ -210,7 +210,7 @@ import Testing
         #expect(files.contents(of: Self.path) == bytes)
     }
 
-    @Test("the second copy of the header replaces the first")
+    @Test("The second copy of the header replaces the first")
     func headerCopy() {
         var bytes = Self.good
         for i in 0..<4096 { bytes[i] = 0xEE }

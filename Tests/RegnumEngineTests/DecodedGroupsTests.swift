@@ -6,7 +6,7 @@ import RegnumSystem
 import Testing
 
 @Suite struct DecodedGroupsTests {
-    @Test("decoded row groups of earlier versions do not accumulate when a session only commits")
+    @Test("Decoded row groups of earlier versions do not accumulate when a session only commits")
     func ownCommits() throws {
         let database = try Database.open(path: "/g.realm", fileSystem: MemoryFileSystem())
         let session = try database.makeSession()

@@ -43,7 +43,7 @@ extension CollectionKind {
         }
     }
 
-    @Test("objects that link to each other are deleted together", arguments: [10, 1_500], CollectionKind.linked)
+    @Test("Objects that link to each other are deleted together", arguments: [10, 1_500], CollectionKind.linked)
     func linked(count: Int, kind: CollectionKind) throws {
         let files = MemoryFileSystem()
         let columns = [
@@ -98,7 +98,7 @@ extension CollectionKind {
         try table.listValues(0, of: owner).count { $0 != .null }
     }
 
-    @Test("the remaining objects are unchanged, and can be changed at once", arguments: RunSeed.list(1...8))
+    @Test("The remaining objects are unchanged, and can be changed at once", arguments: RunSeed.list(1...8))
     func random(seed: RunSeed) throws {
         var random = SeededRandom(seed: seed.value)
         var options = Database.OpenOptions()
@@ -154,7 +154,7 @@ extension CollectionKind {
         ])
 
     // Long texts: a branch has few of them below it, so there are many branches, which are packed one after the other.
-    @Test("indexes that lose many entries stay consistent, and can be changed again", arguments: RunSeed.list(1...6))
+    @Test("Indexes that lose many entries stay consistent, and can be changed again", arguments: RunSeed.list(1...6))
     func indexes(seed: RunSeed) throws {
         var random = SeededRandom(seed: seed.value)
         var options = Database.OpenOptions()

@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 
 extension DurabilityTests {
-    @Test("no other process overwrites a failed commit while a session shows it", arguments: [true, false])
+    @Test("No other process overwrites a failed commit while a session shows it", arguments: [true, false])
     func abandonedIsKept(isFrozen: Bool) throws {
         let files = files()
         let first = try makeFile(files)
@@ -37,7 +37,7 @@ extension DurabilityTests {
         #expect(try count(files) == 5)
     }
 
-    @Test("others may write after a while if a session keeps showing a failed commit")
+    @Test("Others may write after a while if a session keeps showing a failed commit")
     func abandonedIsRecordedSoon() throws {
         let files = files()
         let first = try makeFile(files)
@@ -62,7 +62,7 @@ extension DurabilityTests {
         #expect(try count(files) == 30)
     }
 
-    @Test("others may write after a commit that records the failed pages, and sessions that show those pages keep them")
+    @Test("Others may write after a commit that records the failed pages, and sessions that show those pages keep them")
     func abandonedIsRecorded() throws {
         let files = files()
         let first = try makeFile(files)
@@ -85,7 +85,7 @@ extension DurabilityTests {
 
     /// An earlier version could not record the failed pages, so the lock was held as long as the session existed.
     @Test(
-        "if a process can no longer write, others write beside the pages that its sessions show",
+        "If a process can no longer write, others write beside the pages that its sessions show",
         arguments: [CommitDurability.full, .relaxed])
     func abandonedInLatched(level: CommitDurability) throws {
         let files = files()
@@ -126,7 +126,7 @@ extension DurabilityTests {
         #expect(try count(files) == 60)
     }
 
-    @Test("the file is not truncated while a session may show a failed commit")
+    @Test("The file is not truncated while a session may show a failed commit")
     func abandonedIsNotCut() throws {
         let files = files()
         let first = try makeFile(files)

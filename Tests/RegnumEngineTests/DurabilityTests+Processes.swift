@@ -35,7 +35,7 @@ extension DurabilityTests {
     }
 
     /// A process that is suspended between its writes blocks nobody.
-    @Test("the writer lock is free when a commit returns, and once an asynchronous commit is durable")
+    @Test("The writer lock is free when a commit returns, and once an asynchronous commit is durable")
     func lockBehindCommits() throws {
         let files = files()
         let first = try makeFile(files)
@@ -59,7 +59,7 @@ extension DurabilityTests {
     }
 
     /// Otherwise a process with commits queued all the time would keep the others from writing.
-    @Test("a process that has held the writer lock for long lets another process write before its next write")
+    @Test("A process that has held the writer lock for long lets another process write before its next write")
     func lockKeptForLong() throws {
         let files = files()
         let other = try makeFile(files)
@@ -87,7 +87,7 @@ extension DurabilityTests {
 
     // Without this limit a writer of the lock file could make a commit skip billions of pages, or use a version that no
     // opening accepts.
-    @Test("failed commits in a lock file are believed only up to the length of the file")
+    @Test("Failed commits in a lock file are believed only up to the length of the file")
     func failedBeyondTheFile() throws {
         let files = files()
         let first = try makeFile(files)
@@ -104,7 +104,7 @@ extension DurabilityTests {
 
     /// The system may have dropped the pages, and another process's sync of them proves nothing.
     @Test(
-        "the next writer writes the pages again that another process failed to sync",
+        "The next writer writes the pages again that another process failed to sync",
         arguments: Successor.allCases)
     func failedElsewhere(successor: Successor) throws {
         for seed in UInt64(1)...8 {
@@ -139,7 +139,7 @@ extension DurabilityTests {
         }
     }
 
-    @Test("if the next writer's sync fails too, nothing counts as durable, and the writer after it writes again")
+    @Test("If the next writer's sync fails too, nothing counts as durable, and the writer after it writes again")
     func failedTwice() throws {
         for seed in UInt64(1)...8 {
             let files = files(seed)
@@ -157,7 +157,7 @@ extension DurabilityTests {
         }
     }
 
-    @Test("a process with successful syncs does not count another process's failed sync as durable")
+    @Test("A process with successful syncs does not count another process's failed sync as durable")
     func failedOnlyElsewhere() throws {
         for seed in UInt64(1)...8 {
             let files = files(seed)
@@ -172,7 +172,7 @@ extension DurabilityTests {
         }
     }
 
-    @Test("a second failed sync, while a failed commit is undone, does not stop writing")
+    @Test("A second failed sync, while a failed commit is undone, does not stop writing")
     func undoneTwice() throws {
         let files = files()
         let hooked = HookedFileSystem(files)
@@ -198,7 +198,7 @@ extension DurabilityTests {
     }
 
     /// The process that holds the writer lock rewrites the pages, at any time the failure is noticed.
-    @Test("a process that is about to sync handles a sync that failed elsewhere under the writer lock")
+    @Test("A process that is about to sync handles a sync that failed elsewhere under the writer lock")
     func failedMeanwhile() throws {
         var tried = 0
         for looks in 0..<12 {
@@ -237,7 +237,7 @@ extension DurabilityTests {
         #expect(tried > 3)
     }
 
-    @Test("a transaction that wrote pages before a sync failed is not acknowledged", arguments: [true, false])
+    @Test("A transaction that wrote pages before a sync failed is not acknowledged", arguments: [true, false])
     func failedBetween(isElsewhere: Bool) throws {
         let files = files()
         let hooked = HookedFileSystem(files)
@@ -272,7 +272,7 @@ extension DurabilityTests {
         try expectAfterPowerLoss(files, 2, seed: 2)
     }
 
-    @Test("the writer lock stays held while pages are rewritten, also if a session releases a failed commit")
+    @Test("The writer lock stays held while pages are rewritten, also if a session releases a failed commit")
     func lockedWhileRewriting() throws {
         let base = files()
         let files = HookedFileSystem(base)
@@ -304,7 +304,7 @@ extension DurabilityTests {
         #expect(try count(base) == 5)
     }
 
-    @Test("a process that failed to read the slots of others reads them again before it writes")
+    @Test("A process that failed to read the slots of others reads them again before it writes")
     func failedMeeting() throws {
         let files = files()
         let first = try makeFile(files)
@@ -321,7 +321,7 @@ extension DurabilityTests {
         #expect(try count(files) == 5)
     }
 
-    @Test("the last durable version that processes share never decreases")
+    @Test("The last durable version that processes share never decreases")
     func durableNumber() throws {
         let files = HookedFileSystem(files())
         func open() throws -> Session {
@@ -351,7 +351,7 @@ extension DurabilityTests {
 
     /// Such a slot names no pages to verify. Opening once accepted it, after a process that did not consider it the
     /// newest version had overwritten its pages and ended too.
-    @Test("a commit whose process ended in its last sync does not count after others have written")
+    @Test("A commit whose process ended in its last sync does not count after others have written")
     func endedInLastSync() throws {
         let files = files()
         var first: Session? = try makeFile(files)
@@ -373,7 +373,7 @@ extension DurabilityTests {
         #expect(try count(files) == 4)
     }
 
-    @Test("the clearing of a slot survives the end of the process that clears it, and a power loss")
+    @Test("The clearing of a slot survives the end of the process that clears it, and a power loss")
     func endedInClearing() throws {
         for seed in UInt64(1)...8 {
             let files = files(seed)
@@ -404,7 +404,7 @@ extension DurabilityTests {
         }
     }
 
-    @Test("the last writer of a lock file repairs its header")
+    @Test("The last writer of a lock file repairs its header")
     func mendedHead() throws {
         let files = files()
         let first = try makeFile(files)
@@ -420,7 +420,7 @@ extension DurabilityTests {
         #expect(try count(files) == 4)
     }
 
-    @Test("a second name of the file, with a lock file of its own, is refused while the file is open by the first")
+    @Test("A second name of the file, with a lock file of its own, is refused while the file is open by the first")
     func twoNames() throws {
         let folder = FileManager.default.temporaryDirectory.path + "/regnum-names-\(MonotonicClock.now())"
         try PosixFileSystem.shared.makeDirectories(folder)
@@ -445,7 +445,7 @@ extension DurabilityTests {
         _ = try open("b.realm")
     }
 
-    @Test("a file of zeros, left by a killed process, becomes a new database", arguments: [1, 4096, 40_960])
+    @Test("A file of zeros, left by a killed process, becomes a new database", arguments: [1, 4096, 40_960])
     func zeros(byteCount: Int) throws {
         let files = files()
         let file = try files.open(Self.path, .readWriteCreate)
@@ -453,7 +453,7 @@ extension DurabilityTests {
         #expect(try count(files) == 0)
     }
 
-    @Test("no pages are rewritten before the commits of others are known")
+    @Test("No pages are rewritten before the commits of others are known")
     func rewritingUnknown() throws {
         let files = files()
         let session = try makeFile(files)
@@ -478,7 +478,7 @@ extension DurabilityTests {
         #expect(files.operationCount(of: "write") > writes)
     }
 
-    @Test("relaxed commits of processes that alternate are not rewritten", arguments: [true, false])
+    @Test("Relaxed commits of processes that alternate are not rewritten", arguments: [true, false])
     func turns(isFailing: Bool) throws {
         let files = files()
         let first = try makeFile(files)
@@ -496,7 +496,7 @@ extension DurabilityTests {
         other.rollbackWrite()
     }
 
-    @Test("a failed sync is not forgotten if the lock file is damaged")
+    @Test("A failed sync is not forgotten if the lock file is damaged")
     func failedAndDamaged() throws {
         for seed in UInt64(1)...8 {
             let files = files(seed)
@@ -510,7 +510,7 @@ extension DurabilityTests {
         }
     }
 
-    @Test("earlier relaxed commits are rewritten if a slot can neither be written nor restored")
+    @Test("Earlier relaxed commits are rewritten if a slot can neither be written nor restored")
     func latchedRelaxed() throws {
         for seed in UInt64(1)...8 {
             let files = files(seed)
@@ -533,7 +533,7 @@ extension DurabilityTests {
 
     /// The next commit overwrites the slot of a relaxed commit before it is published. A process that read the slot at
     /// that moment once waited for the writer lock, which may be held for another transaction.
-    @Test("a reader does not wait for another process's transaction", arguments: [true, false])
+    @Test("A reader does not wait for another process's transaction", arguments: [true, false])
     func readersDoNotWait(isOpening: Bool) throws {
         let hooked = HookedFileSystem(files())
         @Sendable func open() throws -> Database {

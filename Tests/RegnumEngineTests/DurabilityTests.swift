@@ -89,7 +89,7 @@ import Testing
     // MARK: Levels
 
     @Test(
-        "each level waits for its number of syncs",
+        "Each level waits for its number of syncs",
         arguments: zip([CommitDurability.paranoid, .full, .relaxed], [2, 1, 0]))
     func syncs(level: CommitDurability, perCommit: Int) throws {
         let files = files()
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(
-        "after a power loss the commits are there up to the last durable one at least, without gaps",
+        "After a power loss the commits are there up to the last durable one at least, without gaps",
         arguments: RunSeed.list(1...4))
     func powerLoss(seed: RunSeed) throws {
         var random = SeededRandom(seed: seed.value)
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test("while a relaxed commit writes its slot, no sync of another thread begins")
+    @Test("While a relaxed commit writes its slot, no sync of another thread begins")
     func ownSlot() throws {
         // A sync would make the slot durable that the commit is about to overwrite.
         let files = HookedFileSystem(files())
@@ -147,7 +147,7 @@ import Testing
         #expect(database.queue.monitor.withLock { !database.queue.isBusy })
     }
 
-    @Test("closing the last instance makes relaxed commits durable")
+    @Test("Closing the last instance makes relaxed commits durable")
     func close() throws {
         let files = files()
         var session: Session? = try makeFile(files)
@@ -157,7 +157,7 @@ import Testing
         for model in LossModel.allCases { #expect(try count(files.crash(model: model, random: &random)) == 30) }
     }
 
-    @Test("relaxed commits become durable in the background")
+    @Test("Relaxed commits become durable in the background")
     func background() throws {
         let files = files()
         var options = Database.OpenOptions()
@@ -176,7 +176,7 @@ import Testing
         #expect(try count(nothing(files)) == 1)
     }
 
-    @Test("by default a relaxed commit is durable within a second")
+    @Test("By default a relaxed commit is durable within a second")
     func backgroundByDefault() throws {
         let files = files()
         let session = try Database.openAsOtherProcess(path: Self.path, fileSystem: files).makeSession()
@@ -198,7 +198,7 @@ import Testing
         #expect(least <= 1_000_000_000)
     }
 
-    @Test("no more than 16 MiB of relaxed commits wait for a sync")
+    @Test("No more than 16 MiB of relaxed commits wait for a sync")
     func relaxedBytes() throws {
         let files = files()
         let session = try makeFile(files)
@@ -217,7 +217,7 @@ import Testing
         #expect(try count(nothing(files)) >= 20 - (16 << 20) / byteCount)
     }
 
-    @Test("many relaxed commits, and a very large one, fit into one slot")
+    @Test("Many relaxed commits, and a very large one, fit into one slot")
     func manyRelaxed() throws {
         let files = files()
         let session = try makeFile(files)
@@ -234,7 +234,7 @@ import Testing
         }
     }
 
-    @Test("the next writer makes the commits of a closed process durable", arguments: [true, false])
+    @Test("The next writer makes the commits of a closed process durable", arguments: [true, false])
     func nextWriter(isKnown: Bool) throws {
         let files = files()
         let first = try makeFile(files)
@@ -250,7 +250,7 @@ import Testing
         for model in LossModel.allCases { #expect(try count(files.crash(model: model, random: &random)) == 8) }
     }
 
-    @Test("a process that ends before its commit is durable leaves nothing that a later power loss can break")
+    @Test("A process that ends before its commit is durable leaves nothing that a later power loss can break")
     func killedBeforeSync() throws {
         for seed in UInt64(1)...(RunScale.isOptimized ? 40 : 6) {
             let files = files(seed)
@@ -288,7 +288,7 @@ import Testing
     // MARK: Failures
 
     @Test(
-        "a commit with a failed call is abandoned, and the next commit writes its pages again",
+        "A commit with a failed call is abandoned, and the next commit writes its pages again",
         arguments: [CommitDurability.full, .paranoid, .relaxed])
     func failedCall(level: CommitDurability) throws {
         let files = files()
@@ -313,7 +313,7 @@ import Testing
         #expect(IntegrityCheck.run(session.database).isClean)
     }
 
-    @Test("relaxed commits survive a failed sync: their pages are written again")
+    @Test("Relaxed commits survive a failed sync: their pages are written again")
     func rewritten() throws {
         let files = files()
         let session = try makeFile(files)
@@ -333,7 +333,7 @@ import Testing
         }
     }
 
-    @Test("a full disk is detected before any write", arguments: [CommitDurability.full, .paranoid, .relaxed])
+    @Test("A full disk is detected before any write", arguments: [CommitDurability.full, .paranoid, .relaxed])
     func fullDisk(level: CommitDurability) throws {
         let files = files()
         let session = try makeFile(files)
@@ -358,7 +358,7 @@ import Testing
 
     // MARK: Sharing a sync
 
-    @Test("asynchronous commits share one sync, and others see them when it is done")
+    @Test("Asynchronous commits share one sync, and others see them when it is done")
     func shared() throws {
         let files = files()
         let first = try makeFile(files)
@@ -387,7 +387,7 @@ import Testing
         #expect(try count(files) == 8)
     }
 
-    @Test("if a shared sync fails, so do all its commits and the write based on them", arguments: 0..<3)
+    @Test("If a shared sync fails, so do all its commits and the write based on them", arguments: 0..<3)
     func sharedFailure(call: Int) throws {
         let files = files()
         let first = try makeFile(files)
@@ -422,7 +422,7 @@ import Testing
 
     /// After a failed attempt the free space was once that of the version before the queued commits, and the next
     /// commit overwrote their pages.
-    @Test("queued commits keep their pages if the pins of other processes cannot be read")
+    @Test("Queued commits keep their pages if the pins of other processes cannot be read")
     func failedPins() throws {
         let files = files()
         let first = try makeFile(files)
@@ -444,7 +444,7 @@ import Testing
 
     /// The plain bytes of the failed commit were once taken for verified ones, because pages and version were the same.
     @Test(
-        "another process's commit is not taken for our own failed commit of the same version", arguments: encryptions)
+        "Another process's commit is not taken for our own failed commit of the same version", arguments: encryptions)
     func otherCommitOfTheNumber(isEncrypted: Bool) throws {
         let files = files()
         var options = options()
@@ -475,7 +475,7 @@ import Testing
         #expect(IntegrityCheck.run(other.database).isClean)
     }
 
-    @Test("a small file with only the copy of the header intact is refused and not changed")
+    @Test("A small file with only the copy of the header intact is refused and not changed")
     func onlyHeaderCopy() throws {
         let files = files()
         do { try insert(try makeFile(files), 0) }
@@ -495,7 +495,7 @@ import Testing
     }
 
     // Otherwise the slot would be written during the sync, which then took it for its own: it would never be synced.
-    @Test("a relaxed commit waits until a running sync has ended, and gets a sync of its own")
+    @Test("A relaxed commit waits until a running sync has ended, and gets a sync of its own")
     func relaxedBehindSync() throws {
         let files = files()
         let hooked = HookedFileSystem(files)
@@ -525,7 +525,7 @@ import Testing
         try expectAfterPowerLoss(files, 3, seed: 1)
     }
 
-    @Test("a thread that waits to offer the writer lock is not recorded as its holder")
+    @Test("A thread that waits to offer the writer lock is not recorded as its holder")
     func waitingToOffer() throws {
         let database = try open(files())
         let session = try database.makeSession()
@@ -544,7 +544,7 @@ import Testing
         #expect(database.declineTurn(1))
     }
 
-    @Test("a cancelled write shows the durable state if the commit that it was based on has failed")
+    @Test("A cancelled write shows the durable state if the commit that it was based on has failed")
     func cancelled() throws {
         let files = files()
         let first = try makeFile(files)
@@ -564,7 +564,7 @@ import Testing
         #expect(try count(files) == 1)
     }
 
-    @Test("threads that commit share syncs, and every commit is visible when it returns")
+    @Test("Threads that commit share syncs, and every commit is visible when it returns")
     func threads() throws {
         let folder =
             FileManager.default.temporaryDirectory.path

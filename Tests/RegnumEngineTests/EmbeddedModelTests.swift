@@ -291,7 +291,7 @@ private struct EmbeddedRun {
 }
 
 @Suite struct EmbeddedModelTests {
-    @Test("embedded objects exist where a plain tree model has them, and nowhere else", arguments: RunSeed.list(0...5))
+    @Test("Embedded objects exist where a plain tree model has them, and nowhere else", arguments: RunSeed.list(0...5))
     func model(seed: RunSeed) throws {
         var run = try EmbeddedRun(seed: seed.value)
         for step in 0..<(RunScale.isOptimized ? 60 : 10) {

@@ -50,7 +50,7 @@ import Testing
         withExtendedLifetime((database, session, reader)) { exit(0) }
     }
 
-    @Test("an exit closes an open database, so that no flipped bit shows an older state", arguments: Ending.allCases)
+    @Test("An exit closes an open database, so that no flipped bit shows an older state", arguments: Ending.allCases)
     func exits(ending: Ending) async throws {
         let path = ProcessTests.newPath()
         defer { for end in ["", ".lock"] { try? PosixFileSystem.shared.remove(path + end) } }

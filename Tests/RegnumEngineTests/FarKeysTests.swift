@@ -19,7 +19,7 @@ import Testing
 
     // No test of this module made such groups: a decoder that refused all of them passed every test.
     @Test(
-        "rows whose keys lie far apart are found by key and in order after the file is reopened",
+        "Rows whose keys lie far apart are found by key and in order after the file is reopened",
         arguments: [
             (3, KeyForm.bitmap), (150, .sorted), (1000, .sorted),
         ])

@@ -232,7 +232,7 @@ import Testing
     }
 
     @Test(
-        "a call that fails once affects one operation: its repetition succeeds, and nothing stays open or locked",
+        "A call that fails once affects one operation: its repetition succeeds, and nothing stays open or locked",
         arguments: Scenario.allCases, DurabilityTests.encryptions)
     func eachCall(scenario: Scenario, isEncrypted: Bool) throws {
         let made = try makeFile(isEncrypted)

@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(
-        "the database survives every failing call, also in a spill",
+        "The database survives every failing call, also in a spill",
         arguments: [
             (SystemError.Kind.io, false, false), (.io, true, false), (.noSpace, false, false), (.noSpace, true, false),
             (.io, false, true), (.noSpace, false, true), (.noSpace, true, true),
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("a power loss after any call loses nothing acknowledged", arguments: RunSeed.list(1...4))
+    @Test("A power loss after any call loses nothing acknowledged", arguments: RunSeed.list(1...4))
     func powerLoss(seed: RunSeed) throws {
         var random = SeededRandom(seed: seed.value)
         // Two of four seeds: 3 and 4 of the fixed ones.
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test("after a full disk the database works again when there is space")
+    @Test("After a full disk the database works again when there is space")
     func fullDisk() throws {
         let files = MemoryFileSystem(capacityLimit: 400_000)
         let session = try Database.open(path: Self.path, fileSystem: files).makeSession()

@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(
-        "a copy has all objects with their keys and no free space, and can be written", arguments: [1, 1500, 5000])
+        "A copy has all objects with their keys and no free space, and can be written", arguments: [1, 1500, 5000])
     func copy(count: Int) throws {
         let files = MemoryFileSystem()
         let database = try Database.open(path: "/a.realm", fileSystem: files)
@@ -75,7 +75,7 @@ import Testing
         for id in ids { _ = try DatabaseTests.insert(table, DatabaseTests.row(id).dropLast() + [.null]) }
     }
 
-    @Test("a copy made inside a write includes its changes, and the write continues")
+    @Test("A copy made inside a write includes its changes, and the write continues")
     func insideWrite() throws {
         let files = MemoryFileSystem()
         let database = try Database.open(path: "/a.realm", fileSystem: files)
@@ -100,7 +100,7 @@ import Testing
         try expectSame(try Database.open(path: "/d.realm", fileSystem: files), session)
     }
 
-    @Test("a copy contains nothing of rolled-back changes")
+    @Test("A copy contains nothing of rolled-back changes")
     func afterRollback() throws {
         let files = MemoryFileSystem()
         let database = try Database.open(path: "/a.realm", fileSystem: files)
@@ -119,7 +119,7 @@ import Testing
 
     /// Indexes hold digests of values of more than 1,000 bytes, made with the seed of the file. Copies once had a seed
     /// of their own, and a lookup of a long text found nothing in them. Now a copy keeps the seed of its source.
-    @Test("the index of a copy finds long values", arguments: [false, true])
+    @Test("The index of a copy finds long values", arguments: [false, true])
     func longIndexedValues(_ isCompacted: Bool) throws {
         let files = MemoryFileSystem()
         let texts = [1, 999, 1000, 1001, 4000].map { String(repeating: "t", count: $0) }
@@ -150,7 +150,7 @@ import Testing
         #expect(report.isClean, "\(report.findings)")
     }
 
-    @Test("a copy never replaces a file")
+    @Test("A copy never replaces a file")
     func existing() throws {
         let files = MemoryFileSystem()
         let session = try Database.open(path: "/a.realm", fileSystem: files).makeSession()
@@ -173,7 +173,7 @@ import Testing
         #expect(try database.makeSession().table(named: "Person")?.count == 300, "\(note)")
     }
 
-    @Test("a compaction that fails at any call leaves the old file or the new one, and nothing else")
+    @Test("A compaction that fails at any call leaves the old file or the new one, and nothing else")
     func failures() throws {
         let clean = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
         try madeFile(clean)
@@ -195,7 +195,7 @@ import Testing
         }
     }
 
-    @Test("a power loss during a compaction leaves the old file or the new one", arguments: 1...3)
+    @Test("A power loss during a compaction leaves the old file or the new one", arguments: 1...3)
     func powerLoss(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let clean = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
@@ -213,7 +213,7 @@ import Testing
         }
     }
 
-    @Test("a file that is open, here or in another process, is not compacted")
+    @Test("A file that is open, here or in another process, is not compacted")
     func open() throws {
         let files = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
         try madeFile(files)
@@ -234,7 +234,7 @@ import Testing
         try expectWhole(files, "at the end")
     }
 
-    @Test("a file is not compacted if its access list cannot be copied")
+    @Test("A file is not compacted if its access list cannot be copied")
     func listThatCannotBeKept() throws {
         let base = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
         try madeFile(base)
@@ -249,7 +249,7 @@ import Testing
         #expect(!base.paths.contains { $0.hasSuffix(".compacting") })
     }
 
-    @Test("a file counts as unused if no process has it open, and then no process can open it during the call")
+    @Test("A file counts as unused if no process has it open, and then no process can open it during the call")
     func unused() throws {
         let files = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
         try madeFile(files)
@@ -282,7 +282,7 @@ import Testing
 
     // All openings of a process once waited for each other: a large file that was compacted when it was opened kept
     // every other file from being opened.
-    @Test("other files can be opened during a compaction, and an opening of the compacted file gets the copy")
+    @Test("Other files can be opened during a compaction, and an opening of the compacted file gets the copy")
     func othersMeanwhile() throws {
         let base = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
         try madeFile(base)
@@ -320,7 +320,7 @@ import Testing
 
     // Files whose last Realm was just closed could not be deleted while its last writes were being synced.
     @Test(
-        "a file that is only being synced and closed counts as unused once that is done", arguments: [false, true])
+        "A file that is only being synced and closed counts as unused once that is done", arguments: [false, true])
     func unusedSoon(byThread: Bool) throws {
         let base = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
         try madeFile(base)
@@ -350,7 +350,7 @@ import Testing
 
     // A file that could not be opened once counted as unused, whatever the reason. A file that a process with too many
     // open files asked about was deleted while another process used it, and so was a file just being created.
-    @Test("a file that cannot be opened does not count as unused, and one created just then is not deleted")
+    @Test("A file that cannot be opened does not count as unused, and one created just then is not deleted")
     func unusedOrUnknown() throws {
         let base = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
         let files = HookedFileSystem(base)
@@ -396,7 +396,7 @@ import Testing
     }
 
     // Unfinished files of killed processes once stayed for ever.
-    @Test("unfinished files have distinct names, and those of killed processes are removed")
+    @Test("Unfinished files have distinct names, and those of killed processes are removed")
     func temporaryFiles() throws {
         let files = SimulatedFileSystem(seed: 5, reservedByteCount: 1 << 20)
         func make() throws -> TemporaryFile {
@@ -417,7 +417,7 @@ import Testing
     }
 
     // A failed lock once counted as taken: the next process that looked found no lock, and removed the file.
-    @Test("an unfinished file that cannot be locked has a name that the cleanup does not match")
+    @Test("An unfinished file that cannot be locked has a name that the cleanup does not match")
     func temporaryFileWithoutLocks() throws {
         let base = SimulatedFileSystem(seed: 5, reservedByteCount: 1 << 20)
         let files = HookedFileSystem(base)
@@ -432,7 +432,7 @@ import Testing
 
     // The copy was once created with the permissions of the source and restricted afterwards: a process that opened it
     // in between could keep reading.
-    @Test("only its owner can read a copy until its permissions are known")
+    @Test("Only its owner can read a copy until its permissions are known")
     func narrowFirst() throws {
         let base = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
         try madeFile(base)
@@ -448,7 +448,7 @@ import Testing
     }
 
     // The temporary name of the copy belongs to another file by then.
-    @Test("a copy that was renamed but may not be durable does not remove another process's file")
+    @Test("A copy that was renamed but may not be durable does not remove another process's file")
     func failedLast() throws {
         let base = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
         try madeFile(base)
@@ -463,7 +463,7 @@ import Testing
         #expect(base.contents(of: "/b.realm.regnum-0.tmp") == [1, 2, 3])
     }
 
-    @Test("a copy removes the leftovers of a killed process, and does not touch a file in use")
+    @Test("A copy removes the leftovers of a killed process, and does not touch a file in use")
     func leftovers() throws {
         let files = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
         try madeFile(files)
@@ -481,7 +481,7 @@ import Testing
 
     // The copy is made beside the file and then renamed. A file that another process put there between opening and
     // locking would be overwritten with the content of the previous file.
-    @Test("a file that replaces the path just then is compacted itself, and not replaced by the previous one")
+    @Test("A file that replaces the path just then is compacted itself, and not replaced by the previous one")
     func replacedBefore() throws {
         let base = SimulatedFileSystem(seed: 4, reservedByteCount: 64 << 20)
         for (path, count) in [("/a.realm", 100), ("/b.realm", 7)] {

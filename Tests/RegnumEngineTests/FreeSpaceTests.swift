@@ -12,7 +12,7 @@ import Testing
     // When a block was moved past a boundary, it and the next commit could both get the pages before it as free. No
     // test had a file of 64 MiB, so nothing failed with `page = section` removed.
     @Test(
-        "blocks at the end of the file do not cross the boundary of a section, and skipped pages become free",
+        "Blocks at the end of the file do not cross the boundary of a section, and skipped pages become free",
         arguments: 1...8)
     func appended(left: Int) throws {
         let start = Self.section - UInt64(left)
@@ -34,7 +34,7 @@ import Testing
         #expect(used == Set(zip(pages, blocks).flatMap { $0..<$0 + UInt64($1) }))
     }
 
-    @Test("a block of a whole section begins at one, and a larger block begins at the end of the file")
+    @Test("A block of a whole section begins at one, and a larger block begins at the end of the file")
     func largeBlocks() throws {
         var space = FreeSpace(highWater: Self.section - 1)
         #expect(try space.place([Int(Self.section)]).pages == [Self.section])
@@ -44,7 +44,7 @@ import Testing
         #expect(space.takeSkipped() == [])
     }
 
-    @Test("a commit of many blocks uses the largest runs, and at most as many as its slot can name")
+    @Test("A commit of many blocks uses the largest runs, and at most as many as its slot can name")
     func manyRuns() throws {
         var space = FreeSpace(highWater: 4000)
         // 500 runs of one page, and 150 of two.
@@ -58,7 +58,7 @@ import Testing
         #expect(pages.filter { $0 >= 4000 }.count == 400 - 256)
     }
 
-    @Test("the count of free runs equals their list, up to a limit", arguments: RunSeed.list(1...5))
+    @Test("The count of free runs equals their list, up to a limit", arguments: RunSeed.list(1...5))
     func counted(seed: RunSeed) throws {
         var random = SeededRandom(seed: seed.value)
         var space = FreeSpace(highWater: 3 * Self.section)
@@ -77,7 +77,7 @@ import Testing
         #expect(FreeSpace(highWater: 500).countFreeExtents() == 0)
     }
 
-    @Test("the count of free runs equals their list at the edges of words and sections")
+    @Test("The count of free runs equals their list at the edges of words and sections")
     func countedAtEdges() throws {
         let section = Self.section
         for (extents, runs) in [
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test("blocks that are allocated first get the lowest run that fits, and their pages in order")
+    @Test("Blocks that are allocated first get the lowest run that fits, and their pages in order")
     func first() throws {
         let free = [Extent(page: 20, pageCount: 5), Extent(page: 40, pageCount: 4), Extent(page: 60, pageCount: 50)]
         var long = FreeSpace(highWater: 200)
@@ -110,7 +110,7 @@ import Testing
     }
 
     // A transaction whose sealed blocks were all dropped spilled nothing, and once recorded an empty run.
-    @Test("an empty list of blocks takes no run")
+    @Test("An empty list of blocks takes no run")
     func nothing() throws {
         var space = FreeSpace(highWater: 100)
         try space.release(Extent(page: 50, pageCount: 20))
@@ -118,7 +118,7 @@ import Testing
         #expect(pages.isEmpty && runs.isEmpty && space.freePages == 20)
     }
 
-    @Test("free pages on both sides of a boundary are two runs")
+    @Test("Free pages on both sides of a boundary are two runs")
     func freeRuns() throws {
         var space = FreeSpace(highWater: 2 * Self.section)
         try space.release(Extent(page: Self.section - 2, pageCount: 5))
@@ -133,7 +133,7 @@ import Testing
     }
 
     // Pages of a failed commit are free according to the file, while another process may still show them.
-    @Test("nothing is allocated in quarantined pages: neither in free runs, nor at the end of the file")
+    @Test("Nothing is allocated in quarantined pages: neither in free runs, nor at the end of the file")
     func barred() throws {
         var space = FreeSpace(highWater: 400)
         try space.release(Extent(page: 20, pageCount: 100))
@@ -153,7 +153,7 @@ import Testing
 
     // A skipped range is one extent until all free space is recorded, which splits it at every section. A log without
     // room for this was not written, and nobody could write to the file any more.
-    @Test("a free log has room for every section of a quarantined range at the end of the file")
+    @Test("A free log has room for every section of a quarantined range at the end of the file")
     func barredSections() throws {
         let sealer = Sealer()
         _ = sealer.addBlock(.rowGroup, byteCount: 4096)
@@ -168,7 +168,7 @@ import Testing
         #expect(FreeLog.byteCount(freed: freed.count, taken: 0) <= room)
     }
 
-    @Test("the pages that an abandoned commit skipped after the end of the file are free")
+    @Test("The pages that an abandoned commit skipped after the end of the file are free")
     func abandoned() throws {
         // The free log of a file after a failed commit that had spilled once lacked these pages.
         let files = MemoryFileSystem()
@@ -186,7 +186,7 @@ import Testing
         #expect(taken == [end + 2, end + 3, end + 5])
     }
 
-    @Test("a block that extends past the end of the file uses pages that nobody has taken")
+    @Test("A block that extends past the end of the file uses pages that nobody has taken")
     func behindTheEnd() {
         let space = FreeSpace(highWater: 20)
         #expect(space.isTaken(Extent(page: 18, pageCount: 2)))

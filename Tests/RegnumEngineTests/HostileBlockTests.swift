@@ -73,11 +73,11 @@ import Testing
 
     // Checked blocks were once remembered by the low bits of their birth alone: a later ref with another kind or a
     // greater length was accepted, and the bytes were read as that.
-    @Test("a ref that describes a block wrongly is refused after the block was read")
+    @Test("A ref that describes a block wrongly is refused after the block was read")
     func lyingRefs() throws { try Self.expectRefusals(try Self.open(HostileFile.good)) }
 
     #if Encryption
-        @Test("a ref that describes a decrypted block wrongly is refused, and the block stays unchanged")
+        @Test("A ref that describes a decrypted block wrongly is refused, and the block stays unchanged")
         func lyingRefsOfEncryptedFile() throws {
             let files = try EncryptedFileTests.make()
             try Self.expectRefusals(try EncryptedFileTests.open(files, EncryptedFileTests.key(1)))
@@ -88,7 +88,7 @@ import Testing
 
     // The words of the bitmap were once counted before the span was compared with its limit.
     @Test(
-        "a row group whose keys span nearly all numbers is refused",
+        "A row group whose keys span nearly all numbers is refused",
         arguments: [UInt64(65_537), UInt64.max - 62, UInt64.max - 1])
     func widestSpan(span: UInt64) {
         let block = DecoderBoundsTests.Block(.rowGroup, rows: 1)
@@ -101,7 +101,7 @@ import Testing
     }
 
     // The bits that mark blob records were read, but never compared with the offsets, which such columns do not have.
-    @Test("blob records in a column without offsets are refused")
+    @Test("Blob records in a column without offsets are refused")
     func blobsWithoutOffsets() throws {
         let zeros = RowGroupLayout.Flags.zeros
         let cases: [(ColumnForm, UInt8)] = [(.text16, zeros), (.text32, zeros), (.int64, 0), (.bytes16, 0)]
@@ -121,7 +121,7 @@ import Testing
 
     // A newer block's description of a column in an older block is checked again, unless the older block has the same
     // description.
-    @Test("only the exact segment that was checked with its block counts as checked")
+    @Test("Only the exact segment that was checked with its block counts as checked")
     func checkedSegments() {
         var own = RowGroupLayout.Descriptor(form: .text16, flags: RowGroupLayout.Flags.zone, columnKey: 7)
         own.byteOffset = 512
@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test(
-        "text offsets that do not ascend, or that point outside the segment, are refused in any row",
+        "Text offsets that do not ascend, or that point outside the segment, are refused in any row",
         arguments: [ColumnForm.text16, .text32], [1, 2, 3, 8, 9, 31, 64, 100, 1000])
     func textOffsets(form: ColumnForm, rows: Int) {
         let (column, block, offsets) = Self.texts(form, rows: rows)
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    @Test("a blob record of another size, or of a pending block, is refused", arguments: [0, 1, 63, 64, 99])
+    @Test("A blob record of another size, or of a pending block, is refused", arguments: [0, 1, 63, 64, 99])
     func blobRecords(row: Int) {
         let rows = 100
         let (plain, block, offsets) = Self.texts(.text16, rows: rows, flags: RowGroupLayout.Flags.blobs)
@@ -269,7 +269,7 @@ import Testing
 
     // A copy of a group was once as long as its columns together, which may all be the same bytes: longer than the
     // limit of a block, which crashed the program.
-    @Test("a row group with overlapping columns is not copied")
+    @Test("A row group with overlapping columns is not copied")
     func overlappingColumns() throws {
         let session = try Self.open(Self.overlapping()).makeSession()
         let files = SimulatedFileSystem(seed: 2, reservedByteCount: 64 << 20)
@@ -277,7 +277,7 @@ import Testing
     }
 
     // The same for a changed group: with enough columns, its offsets did not fit into their 32 bits.
-    @Test("a row group with overlapping columns is not changed")
+    @Test("A row group with overlapping columns is not changed")
     func changedOverlappingColumns() throws {
         let session = try Self.open(Self.overlapping()).makeSession()
         let table = try #require(session.table(named: "All"))
@@ -293,7 +293,7 @@ import Testing
     // Each row was once read with all blocks that it refers to: rows times blocks, and a list of links took as much
     // memory. A damaged block of an earlier value hid this too.
     @Test(
-        "if many rows share the blocks of one large list, the blocks are not read or freed for each row",
+        "If many rows share the blocks of one large list, the blocks are not read or freed for each row",
         arguments: [false, true])
     func sharedValues(isBehindDamage: Bool) throws {
         let files = SimulatedFileSystem(seed: 3, reservedByteCount: 64 << 20)
@@ -353,7 +353,7 @@ import Testing
     // MARK: Opening
 
     // The list of pending pages once had no bound, and was searched for each extent taken.
-    @Test("a free log that frees pages twice is refused")
+    @Test("A free log that frees pages twice is refused")
     func pendingTwice() throws {
         var file = HostileFile.good
         let newest = try Self.open(file).versions.newest
@@ -376,7 +376,7 @@ import Testing
     }
 
     // Each extent that a commit took was once searched for in all pending extents: hours for a file of 1 GiB.
-    @Test("a long free log is read in linear time")
+    @Test("A long free log is read in linear time")
     func longLog() throws {
         let (files, count) = (MemoryFileSystem(), 60_000)
         let file = try files.open("/d/log", .readWriteCreate)
@@ -418,7 +418,7 @@ import Testing
     }
 
     // The runs of a manifest may all name the same part of the file: an opening once hashed it 160 times.
-    @Test("a commit whose manifest is longer than the limit does not count")
+    @Test("A commit whose manifest is longer than the limit does not count")
     func longManifest() throws {
         var file = HostileFile.good
         let slot = Self.newestSlot(file)

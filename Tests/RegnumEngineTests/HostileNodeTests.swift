@@ -28,7 +28,7 @@ import Testing
     }
 
     // Branches whose children are all the same branch: 63 to the power of the depth visits.
-    @Test("an index tree that reaches its blocks repeatedly is refused in bounded time")
+    @Test("An index tree that reaches its blocks repeatedly is refused in bounded time")
     func sharedIndexChildren() throws {
         let home = try IndexTreeHome(.fixed)
         for i in 0..<1400 { try home.tree.insert(value: UInt64(i * 7919 % 10_007), key: UInt64(i)) }
@@ -65,7 +65,7 @@ import Testing
     }
 
     // A node that counted fewer rows than its group holds once caused two groups to be joined that do not fit into one.
-    @Test("a node that counts too few rows is detected when its group is changed or joined", arguments: [1, 1299])
+    @Test("A node that counts too few rows is detected when its group is changed or joined", arguments: [1, 1299])
     func nodeCount(key: UInt64) throws {
         var file = HostileFile.good
         let node = Self.rootPage(2, file)
@@ -87,7 +87,7 @@ import Testing
     }
 
     // Nodes of elements whose children are all the same node: 84 to the power of the depth leaves.
-    @Test("a collection that reaches its blocks repeatedly is refused in bounded time")
+    @Test("A collection that reaches its blocks repeatedly is refused in bounded time")
     func sharedElementChildren() throws {
         var file = HostileFile.good
         let node = try #require(file.usedBlocks.last { file.kind($0) == BlockKind.elementNode.rawValue })
@@ -131,7 +131,7 @@ import Testing
     }
 
     // For each object, all keys with its value were once collected.
-    @Test("the check of an index with few distinct values does not compare all pairs of objects")
+    @Test("The check of an index with few distinct values does not compare all pairs of objects")
     func manyEqual() throws {
         let files = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
         let database = try Database.open(path: HostileFile.path, fileSystem: files)

@@ -63,7 +63,7 @@ import Testing
             isPrimaryKey: isPrimaryKey, target: target.map { TableKey($0) })
     }
 
-    @Test("schemas that writers make are accepted")
+    @Test("Schemas that writers make are accepted")
     func goodSchemas() {
         #expect(Self.refusal([] as [TableDefinition]) == nil)
         #expect(Self.refusal([Self.table(1, "Empty", next: 1)]) == nil)
@@ -78,7 +78,7 @@ import Testing
 
     // An index of links or doubles once read bytes after the column.
     @Test(
-        "an index of a type that cannot be indexed is refused",
+        "An index of a type that cannot be indexed is refused",
         arguments: [ColumnType.link, .float, .double, .decimal128])
     func indexedType(type: ColumnType) {
         for isPrimaryKey in [false, true] {
@@ -87,14 +87,14 @@ import Testing
         }
     }
 
-    @Test("an index of a collection is refused")
+    @Test("An index of a collection is refused")
     func indexedCollection() {
         let column = Self.column(1, "a", .uuid, .list, isIndexed: true)
         #expect(Self.refusal([Self.table(1, "T", [column])]) == "a column that cannot have an index has one")
     }
 
     // The next key overflowed, or belonged to a column; a column's type then seemed to have changed.
-    @Test("duplicate keys, and a next key that is in use, are refused")
+    @Test("Duplicate keys, and a next key that is in use, are refused")
     func columnKeys() {
         let (a, b) = (Self.column(1, "a", .int), Self.column(1, "b", .string))
         #expect(Self.refusal([Self.table(1, "T", [a, b])]) == "a column has a key that is not its own")
@@ -108,7 +108,7 @@ import Testing
     }
 
     // Salvage recreates the tables and once trapped on these.
-    @Test("tables with the same key or name, and links to a missing table, are refused")
+    @Test("Tables with the same key or name, and links to a missing table, are refused")
     func tables() {
         #expect(Self.refusal([Self.table(1, "T"), Self.table(1, "U")]) == "two tables have one key or name")
         #expect(Self.refusal([Self.table(1, "T"), Self.table(2, "T")]) == "two tables have one key or name")
@@ -119,7 +119,7 @@ import Testing
     }
 
     // Each column of a constraint was once searched for in all columns of the table: hours for 65,000 of both.
-    @Test("a constraint of very many columns is read in bounded time")
+    @Test("A constraint of very many columns is read in bounded time")
     func wideConstraint() {
         let columns = (1...65_000).map { Self.column(UInt32($0), "\($0)", .int) }
         var table = Self.table(1, "T", columns, next: 70_000)
@@ -130,7 +130,7 @@ import Testing
         #expect(clock.now - begin < .seconds(RunScale.isOptimized ? 2 : 30))
     }
 
-    @Test("a catalog with a next key in use, or more entries than any tree, is refused")
+    @Test("A catalog with a next key in use, or more entries than any tree, is refused")
     func catalogs() {
         var catalog = Catalog()
         let tree = TreeRecord(column: ColumnKey(1), role: .index, count: 1, root: .none)
@@ -151,7 +151,7 @@ import Testing
     }
 
     // Memory was once reserved for the number of objects in the catalog: 2^50 ended the process.
-    @Test("a table with more objects than the file can hold is refused when it is loaded")
+    @Test("A table with more objects than the file can hold is refused when it is loaded")
     func objectCount() throws {
         var file = HostileFile.good
         let catalogs = file.usedBlocks.filter { file.kind($0) == BlockKind.catalog.rawValue }
@@ -177,7 +177,7 @@ import Testing
     }
 
     // As many keys may be collected as the recorded number of entries of an index.
-    @Test("an index with more entries than the file can hold objects is refused when it is loaded")
+    @Test("An index with more entries than the file can hold objects is refused when it is loaded")
     func indexCount() throws {
         var file = HostileFile.good
         var changed = 0

@@ -56,7 +56,7 @@ import Testing
         return pages
     }
 
-    @Test("a list that grew one by one holds its elements in order and in full leaves")
+    @Test("A list that grew one by one holds its elements in order and in full leaves")
     func appends() throws {
         let count = Self.count
         let database = try make { table, key in
@@ -93,7 +93,7 @@ import Testing
         #expect(IntegrityCheck.run(database).findings == [])
     }
 
-    @Test("a change of a large collection writes at most 12 pages")
+    @Test("A change of a large collection writes at most 12 pages")
     func smallCommits() throws {
         let count = Self.count
         let key = ObjectKey(1)
@@ -125,7 +125,7 @@ import Testing
         #expect(IntegrityCheck.run(database).findings == [])
     }
 
-    @Test("a copy of the file includes the large collections, also uncommitted ones")
+    @Test("A copy of the file includes the large collections, also uncommitted ones")
     func copies() throws {
         let key = ObjectKey(1)
         let database = try make { table, key in
@@ -149,7 +149,7 @@ import Testing
         #expect(IntegrityCheck.run(database).findings == [])
     }
 
-    @Test("two large collections that are changed alternately keep every change")
+    @Test("Two large collections that are changed alternately keep every change")
     func inTurn() throws {
         let database = try make { table, key in
             for i in 0..<3000 {
@@ -170,7 +170,7 @@ import Testing
         #expect(IntegrityCheck.run(database).findings == [])
     }
 
-    @Test("more collections than may be open at once, changed alternately, keep every change", arguments: [1, 400])
+    @Test("More collections than may be open at once, changed alternately, keep every change", arguments: [1, 400])
     func manyInTurn(elements: Int64) throws {
         let rows = elements == 1 ? OpenCollections.limit + 100 : 2_000
         let database = try make { table, _ in
@@ -208,7 +208,7 @@ import Testing
         #expect(IntegrityCheck.run(database).findings == [])
     }
 
-    @Test("the decoded elements of open collections stay bounded when these are changed alternately")
+    @Test("The decoded elements of open collections stay bounded when these are changed alternately")
     func boundedInTurn() throws {
         let table = NewTable(
             name: "T", columns: [NewColumn(name: "texts", type: .string, collection: .list)])
@@ -243,7 +243,7 @@ import Testing
         #expect(IntegrityCheck.run(database).findings == [])
     }
 
-    @Test("a collection that was opened and not changed can be read after its row has moved")
+    @Test("A collection that was opened and not changed can be read after its row has moved")
     func unchangedOpen() throws {
         _ = try make { table, key in
             let location = try table.insertRow()
@@ -270,7 +270,7 @@ import Testing
         }
     }
 
-    @Test("clearing, deleting and rolling back free every page")
+    @Test("Clearing, deleting and rolling back free every page")
     func pagesComeBack() throws {
         let database = try make { _, _ in }
         let session = try database.makeSession()
@@ -303,7 +303,7 @@ import Testing
         }
     }
 
-    @Test("a list in one long block, as files may have, can be read and is split when it changes")
+    @Test("A list in one long block, as files may have, can be read and is split when it changes")
     func longBlock() throws {
         var options = Database.OpenOptions()
         options.elementTreeLimits.leafByteCount = 1 << 20

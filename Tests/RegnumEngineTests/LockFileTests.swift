@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test("an opening of an unused database clears its lock file")
+    @Test("An opening of an unused database clears its lock file")
     func cleared() throws {
         do { try insert(try open()) }
         let lock = path + ".lock"
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test("an opening of an unused database clears the slots that were in use")
+    @Test("An opening of an unused database clears the slots that were in use")
     func clearedSlots() throws {
         do {
             let sessions = try (0..<7).map { _ in try open() }
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(
-        "processes continue, and keep the versions that they read, after damage to the lock file",
+        "Processes continue, and keep the versions that they read, after damage to the lock file",
         arguments: Attack.allCases)
     func attacked(attack: Attack) throws {
         do {
@@ -168,7 +168,7 @@ import Testing
     }
 
     @Test(
-        "a database that was replaced or unlinked stays usable, and its path means the other file",
+        "A database that was replaced or unlinked stays usable, and its path means the other file",
         arguments: [true, false])
     func replacedDatabase(isRenamed: Bool) throws {
         let old = try open()
@@ -194,7 +194,7 @@ import Testing
 
     // A slot has words for 62 versions; after them it records the version from which all are kept.
     @Test(
-        "a process publishes its pins again after its part of the lock file was overwritten",
+        "A process publishes its pins again after its part of the lock file was overwritten",
         arguments: [2, 61, 62, 63])
     func shownAgain(pinCount: Int) throws {
         let one = try Database.openAsOtherProcess(path: path, fileSystem: files)
@@ -219,7 +219,7 @@ import Testing
         #expect(try pins.dropFirst().map { try rows($0) } == read)
     }
 
-    @Test("the 257th process is refused, and succeeds after another has gone")
+    @Test("The 257th process is refused, and succeeds after another has gone")
     func slots() throws {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 1 << 20)
         var open: [Database] = []
@@ -237,7 +237,7 @@ import Testing
     }
 
     // The name has 64 random bits: an attacker can only plant a link there after it is created.
-    @Test("a link planted at the temporary name of a lock file is not followed", arguments: [true, false])
+    @Test("A link planted at the temporary name of a lock file is not followed", arguments: [true, false])
     func plantedInTheMaking(isThere: Bool) throws {
         let victim = folder + "/victim"
         if isThere { try write([1, 2, 3], to: victim) }
@@ -265,7 +265,7 @@ import Testing
     // the program. The other tests truncate it before a refresh or a write; these truncate it during a commit, and
     // before a version is released. A writer that read the pins of others once checked only at the start, and accessed
     // the memory again after system calls: a bus error.
-    @Test("a commit survives truncation of the lock file before any of its calls")
+    @Test("A commit survives truncation of the lock file before any of its calls")
     func cutInCommits() throws {
         let hooked = HookedFileSystem(files)
         let one = try Database.openAsOtherProcess(path: path, fileSystem: hooked).makeSession()
@@ -289,7 +289,7 @@ import Testing
         #expect(report.isClean, "\(report.findings)")
     }
 
-    @Test("an opening survives truncation of the lock file before any of its calls")
+    @Test("An opening survives truncation of the lock file before any of its calls")
     func cutInOpenings() throws {
         let one = try open()
         try insert(one, 3)
@@ -318,7 +318,7 @@ import Testing
 
     // A partly restored backup of the folder, or an attacker. The words are valid, and so did not look like damage: the
     // process once went back to the commit that they name, and reused its successor's version for another one.
-    @Test("a process that finds an older state of the lock file continues from its own version", arguments: 1...3)
+    @Test("A process that finds an older state of the lock file continues from its own version", arguments: 1...3)
     func putBack(commits: Int) throws {
         do {
             let database = try Database.openAsOtherProcess(path: path, fileSystem: files)
@@ -337,7 +337,7 @@ import Testing
         #expect(try rows(open()).count == 2 * (5 + commits))
     }
 
-    @Test("a new database survives truncation of the lock file while it takes that over")
+    @Test("A new database survives truncation of the lock file while it takes that over")
     func cutInTheMaking() throws {
         do { try insert(try open()) }
         try files.remove(path)
@@ -356,7 +356,7 @@ import Testing
         #expect(try rows(open()).count == 2)
     }
 
-    @Test("the query for the current writer survives truncation of the lock file")
+    @Test("The query for the current writer survives truncation of the lock file")
     func cutBeforeAsking() throws {
         let one = try open()
         try insert(one)
@@ -369,7 +369,7 @@ import Testing
         try one.commitWrite()
     }
 
-    @Test("releasing and pinning versions survive truncation of the lock file")
+    @Test("Releasing and pinning versions survive truncation of the lock file")
     func cutBeforeUnpinning() throws {
         let one = try open()
         try insert(one, 3)
@@ -386,7 +386,7 @@ import Testing
     }
 
     // A process killed in between left a lock file that nobody else could open.
-    @Test("a new lock file gets its access rights before its name")
+    @Test("A new lock file gets its access rights before its name")
     func accessFirst() throws {
         let hooked = HookedFileSystem(files)
         var requests: [HookedFileSystem.Request] = []

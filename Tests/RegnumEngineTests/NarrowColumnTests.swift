@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(
-        "a value that fits keeps a column narrow, and one that does not makes it wide",
+        "A value that fits keeps a column narrow, and one that does not makes it wide",
         arguments: [0, 1, 300, 70_000] as [Int64])
     func widths(step: Int64) throws {
         let forms: [Int64: ColumnForm] = [0: .uint8, 1: .uint8, 300: .uint16, 70_000: .uint32]
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("a number whose distance wraps around does not fit")
+    @Test("A number whose distance wraps around does not fit")
     func wrapping() throws {
         try inWrite(from: .max - 199) { table, column in
             #expect(column.pointee.isNarrow)
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test("deletions keep columns narrow, and new rows make them wide")
+    @Test("Deletions keep columns narrow, and new rows make them wide")
     func rows() throws {
         try inWrite { table, column in
             try table.delete((150...200).map { ObjectKey($0) })

@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test(
-        "a file overwritten in place is detected when a read or a write begins, and is not written",
+        "A file overwritten in place is detected when a read or a write begins, and is not written",
         arguments: SettledSlotTests.keys)
     func noticed(key: EncryptionKey?) throws {
         for replacement in Replacement.allCases {
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test("these tests detect the seeded bug of a missing check")
+    @Test("These tests detect the seeded bug of a missing check")
     func mutant() throws {
         var wrong: Set<String> = []
         for replacement in Replacement.allCases where replacement != .zeros {
@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test(
-        "a reader of an old version, a read-only one, and one of another process detect it too", arguments: [0, 1, 2])
+        "A reader of an old version, a read-only one, and one of another process detect it too", arguments: [0, 1, 2])
     func others(kind: Int) throws {
         // A process cannot distinguish another process's later commits from those of a copy.
         let replacements: [Replacement] =
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test("identical bytes, or a damaged header with a good copy, do not count as another file")
+    @Test("Identical bytes, or a damaged header with a good copy, do not count as another file")
     func same() throws {
         let files = Self.files()
         let session = try Self.open(files, nil).makeSession()

@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("a chain of 100,000 rows is deleted with its first link")
+    @Test("A chain of 100,000 rows is deleted with its first link")
     func longChain() throws {
         let home = try Home()
         let owner = try home.insert(home.owners)
@@ -74,7 +74,7 @@ import Testing
         #expect(try home.findings().isEmpty)
     }
 
-    @Test("the integrity check finds a row without an owner, and a row with two")
+    @Test("The integrity check finds a row without an owner, and a row with two")
     func lawOfOneOwner() throws {
         let home = try Home()
         let owner = try home.insert(home.owners)
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("deleting all owners, all parts or everything leaves consistent tables", arguments: 0..<3)
+    @Test("Deleting all owners, all parts or everything leaves consistent tables", arguments: 0..<3)
     func deletingAll(_ kind: Int) throws {
         let home = try Home()
         for _ in 0..<100 {
@@ -108,7 +108,7 @@ import Testing
         #expect(try home.findings().isEmpty)
     }
 
-    @Test("random changes keep one owner for each row", arguments: RunSeed.list(0...9))
+    @Test("Random changes keep one owner for each row", arguments: RunSeed.list(0...9))
     func model(_ seed: RunSeed) throws {
         let home = try Home()
         var random = SeededRandom(seed: seed.value)

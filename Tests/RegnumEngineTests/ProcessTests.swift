@@ -63,7 +63,7 @@ import Testing
         return numbers
     }
 
-    @Test("each process sees the commits of the others")
+    @Test("Each process sees the commits of the others")
     func turns() throws {
         let a = try open()
         try makeTable(a)
@@ -80,7 +80,7 @@ import Testing
         #expect(IntegrityCheck.run(b).isClean)
     }
 
-    @Test("another process's commits do not overwrite a version that a process reads")
+    @Test("Another process's commits do not overwrite a version that a process reads")
     func pins() throws {
         let a = try open()
         try makeTable(a)
@@ -105,7 +105,7 @@ import Testing
         #expect(report.pendingPages < 60)
     }
 
-    @Test("a process that has ended neither pins nor locks")
+    @Test("A process that has ended neither pins nor locks")
     func gone() throws {
         let a = try open()
         try makeTable(a)
@@ -124,7 +124,7 @@ import Testing
 
     // A pin that found no free word once pinned all later versions, and notifications were sent to nobody: safe, but
     // files grew, and no test failed.
-    @Test("a process publishes each version that it reads, and is notified only while it listens")
+    @Test("A process publishes each version that it reads, and is notified only while it listens")
     func shown() throws {
         let files = SimulatedFileSystem(seed: 3, reservedByteCount: 8 << 20)
         let a = try Database.openAsOtherProcess(path: "/a.realm", fileSystem: files)
@@ -167,7 +167,7 @@ import Testing
     // A writer clears the slot of a dead process and then releases it. In the other order it would clear the pins of a
     // process that takes the slot in between, and free the pages that it reads: no test failed when the two were
     // exchanged.
-    @Test("a process that takes over the slot of a dead process keeps its pins")
+    @Test("A process that takes over the slot of a dead process keeps its pins")
     func takenSlot() throws {
         let base = SimulatedFileSystem(seed: 3, reservedByteCount: 8 << 20)
         let files = HookedFileSystem(base)

@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test(
-        "a read-only process sees one whole version, while another process writes all the time",
+        "A read-only process sees one whole version, while another process writes all the time",
         arguments: [CommitDurability.relaxed, .full])
     func reading(_ durability: CommitDurability) throws {
         try whileWriting(durability) {
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test("a pinned version takes space until the reader closes it, and none after that")
+    @Test("A pinned version takes space until the reader closes it, and none after that")
     func space() throws {
         let writer = try open(readOnly: false).makeSession()
         try make(writer)
@@ -152,7 +152,7 @@ import Testing
         #expect(IntegrityCheck.run(writer.database).isClean)
     }
 
-    @Test("a file is not truncated while a reader uses its end")
+    @Test("A file is not truncated while a reader uses its end")
     func cutting() throws {
         let writer = try open(readOnly: false).makeSession()
         try make(writer)
@@ -180,7 +180,7 @@ import Testing
         #expect(try #require(try files.status(path)?.byteCount) < size)
     }
 
-    @Test("more readers than the lock file has words for keep their versions")
+    @Test("More readers than the lock file has words for keep their versions")
     func many() throws {
         let writer = try open(readOnly: false).makeSession()
         try make(writer)
@@ -200,7 +200,7 @@ import Testing
         #expect(IntegrityCheck.run(writer.database).pendingPages < 200)
     }
 
-    @Test("a reader sees the published version while a slot is being written, or after its writer has ended")
+    @Test("A reader sees the published version while a slot is being written, or after its writer has ended")
     func betweenSlotAndNumber() throws {
         let writer = try open(readOnly: false).makeSession()
         try make(writer)
@@ -223,7 +223,7 @@ import Testing
         }
     }
 
-    @Test("damage is reported as damage, also beside a writer")
+    @Test("Damage is reported as damage, also beside a writer")
     func damage() throws {
         try whileWriting(.relaxed) {
             // The header's copy: no process writes there.

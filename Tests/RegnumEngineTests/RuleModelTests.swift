@@ -376,7 +376,7 @@ private struct RuleRun {
 
 @Suite struct RuleModelTests {
     @Test(
-        "terms, locations, unique values and delete rules match a model, encrypted or not",
+        "Terms, locations, unique values and delete rules match a model, encrypted or not",
         arguments: RunSeed.list(1...6))
     func model(seed: RunSeed) throws {
         var run = try RuleRun(seed: seed.value)

@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("a flipped bit in the pages of the newest commit is an error, or lies in unused bytes", arguments: keys)
+    @Test("A flipped bit in the pages of the newest commit is an error, or lies in unused bytes", arguments: keys)
     func pages(key: EncryptionKey?) throws {
         let good = try Self.make(key)
         let expected = try Self.contents(try Self.open(Self.files(good), key))
@@ -101,7 +101,7 @@ import Testing
         #expect(refused > 30)
     }
 
-    @Test("a damaged slot is replaced by its copy, and a damaged copy does no harm", arguments: keys)
+    @Test("A damaged slot is replaced by its copy, and a damaged copy does no harm", arguments: keys)
     func slots(key: EncryptionKey?) throws {
         let good = try Self.make(key)
         let expected = try Self.contents(try Self.open(Self.files(good), key))
@@ -130,7 +130,7 @@ import Testing
         #expect(IntegrityCheck.run(database).isClean)
     }
 
-    @Test("a closed file that was truncated is refused", arguments: keys)
+    @Test("A closed file that was truncated is refused", arguments: keys)
     func cut(key: EncryptionKey?) throws {
         let good = try Self.make(key)
         let expected = try Self.contents(try Self.open(Self.files(good), key))
@@ -142,7 +142,7 @@ import Testing
         #expect(refused > 10)
     }
 
-    @Test("a commit clears the clean-shutdown record, and closing the file writes a new one")
+    @Test("A commit clears the clean-shutdown record, and closing the file writes a new one")
     func cleared() throws {
         let files = Self.files(try Self.make(nil))
         func settled() throws -> UInt64? {
@@ -169,7 +169,7 @@ import Testing
     }
 
     // A copy of a database has all content in commit 1; in a new database, commit 1 is empty.
-    @Test("a small file whose first page is lost is not treated as a new file", arguments: [true, false])
+    @Test("A small file whose first page is lost is not treated as a new file", arguments: [true, false])
     func firstPageLost(isCopy: Bool) throws {
         let files = Self.files(try Self.make(nil))
         var path = Self.path
@@ -190,7 +190,7 @@ import Testing
         #expect(IntegrityCheck.run(try Self.open(mended, nil)).isClean)
     }
 
-    @Test("an older clean-shutdown record is ignored, and one of another commit with the same version is an error")
+    @Test("An older clean-shutdown record is ignored, and one of another commit with the same version is an error")
     func stale() throws {
         let older = try Self.make(nil)
         let files = Self.files(older)
@@ -239,7 +239,7 @@ import Testing
 
     // When the newest slot, the header's copy and the clean-shutdown record were lost together, the older slot once
     // counted, and a slot of zeros looked like a cleared one.
-    @Test("no range of lost pages at the start of a closed file shows an older state", arguments: keys, [false, true])
+    @Test("No range of lost pages at the start of a closed file shows an older state", arguments: keys, [false, true])
     func lostPages(key: EncryptionKey?, isOdd: Bool) throws {
         let files = Self.files(try Self.make(key))
         // The newest commit lies in one slot or in the other.
@@ -264,7 +264,7 @@ import Testing
         #expect(counts[0] > 100 && counts[1] > 4)
     }
 
-    @Test("a slot from a diverged copy is an error that names its page", arguments: keys)
+    @Test("A slot from a diverged copy is an error that names its page", arguments: keys)
     func divergedSlot(key: EncryptionKey?) throws {
         // Two copies of one file get commits of the same versions, and one of them one more.
         let start = try Self.make(key)
@@ -307,7 +307,7 @@ import Testing
 
     // A commit once took the first version that no slot may have: it was acknowledged, and the next opening did not see
     // it.
-    @Test("a file that has reached the last version can be read, and no longer written")
+    @Test("A file that has reached the last version can be read, and no longer written")
     func lastNumber() throws {
         var bytes = try Self.make(nil)
         let seal = try Self.seal(bytes)
@@ -335,7 +335,7 @@ import Testing
         }
     }
 
-    @Test("the lock file records a durable newest commit for a process that did not close the file")
+    @Test("The lock file records a durable newest commit for a process that did not close the file")
     func lockFile() throws {
         let path = ProcessTests.newPath()
         defer {

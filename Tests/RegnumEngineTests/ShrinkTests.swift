@@ -104,7 +104,7 @@ extension ShrinkLimits {
         }
     }
 
-    @Test("small commits shrink a file that is mostly free; each moves few blocks and changes nothing else")
+    @Test("Small commits shrink a file that is mostly free; each moves few blocks and changes nothing else")
     func follows() throws {
         let files = MemoryFileSystem()
         var database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: Self.options)
@@ -143,7 +143,7 @@ extension ShrinkLimits {
     }
 
     // The pages that a commit of more than a MiB spills take the space to which blocks would be moved.
-    @Test("commits of some MiB shrink a file, too")
+    @Test("Commits of some MiB shrink a file, too")
     func followsLarge() throws {
         let files = MemoryFileSystem()
         let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: Self.options)
@@ -163,7 +163,7 @@ extension ShrinkLimits {
         #expect(short < long / 2, "\(short) of \(long)")
     }
 
-    @Test("blocks of a pinned version are not moved; after the pin is released, the file is truncated")
+    @Test("Blocks of a pinned version are not moved; after the pin is released, the file is truncated")
     func pinned() throws {
         let files = MemoryFileSystem()
         let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: Self.options)
@@ -189,7 +189,7 @@ extension ShrinkLimits {
         #expect(IntegrityCheck.run(database).isClean)
     }
 
-    @Test("transactions that change objects at the end, or drop a column, keep the moved blocks consistent")
+    @Test("Transactions that change objects at the end, or drop a column, keep the moved blocks consistent")
     func changing() throws {
         let files = MemoryFileSystem()
         let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: Self.options)
@@ -232,7 +232,7 @@ extension ShrinkLimits {
 
     // Blocks that the transaction had sealed were dropped while others moved, and the range of the moved ones was
     // wrong; if more were dropped than moved, the commit crashed.
-    @Test("a block that a transaction has sealed twice moves once")
+    @Test("A block that a transaction has sealed twice moves once")
     func sealedTwice() throws {
         let files = MemoryFileSystem()
         let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: Self.options)
@@ -282,7 +282,7 @@ extension ShrinkLimits {
 
     // Within a row group the traversal once restarted with each commit: a group with more large collections than a
     // commit visits stopped it for good, and the file never shrank.
-    @Test("a traversal that one commit cannot finish continues with the next")
+    @Test("A traversal that one commit cannot finish continues with the next")
     func fewVisits() throws {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
         var options = Self.options
@@ -297,7 +297,7 @@ extension ShrinkLimits {
         #expect(try contents(session) == expected)
     }
 
-    @Test("a damaged block at the end fails no commit that does not need it")
+    @Test("A damaged block at the end fails no commit that does not need it")
     func damaged() throws {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
         var options = Self.options
@@ -321,7 +321,7 @@ extension ShrinkLimits {
         #expect(try counter.value(0, of: ObjectKey(1)) == .int(10))
     }
 
-    @Test("a block too long to move stays, and commits do not search for space for it repeatedly")
+    @Test("A block too long to move stays, and commits do not search for space for it repeatedly")
     func tooLong() throws {
         let files = MemoryFileSystem()
         let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: Self.options)
@@ -351,7 +351,7 @@ extension ShrinkLimits {
     }
 
     /// The opening process has read the newest version and has not published its pin yet.
-    @Test("a file is not truncated while another process opens it")
+    @Test("A file is not truncated while another process opens it")
     func opening() throws {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
         let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: Self.options)
@@ -368,7 +368,7 @@ extension ShrinkLimits {
         #expect(try SpaceTests.fileByteCount(files) < long / 2)
     }
 
-    @Test("any failing call of a commit that moves blocks leaves the content unchanged, and shrinking continues")
+    @Test("Any failing call of a commit that moves blocks leaves the content unchanged, and shrinking continues")
     func failures() throws {
         let (bytes, expected, options) = try mostlyFree()
         var failed = 0
@@ -394,7 +394,7 @@ extension ShrinkLimits {
         #expect(failed >= 1)
     }
 
-    @Test("a crash image of a commit that moves blocks holds the whole content")
+    @Test("A crash image of a commit that moves blocks holds the whole content")
     func crashes() throws {
         let (bytes, expected, options) = try mostlyFree()
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)

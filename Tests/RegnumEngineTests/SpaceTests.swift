@@ -57,7 +57,7 @@ import Testing
         try session.commitWrite()
     }
 
-    @Test("the file stays within its bound at every commit, with any versions pinned", arguments: RunSeed.list(1...4))
+    @Test("The file stays within its bound at every commit, with any versions pinned", arguments: RunSeed.list(1...4))
     func bound(seed: RunSeed) throws {
         var random = SeededRandom(seed: seed.value)
         let files = MemoryFileSystem()
@@ -104,7 +104,7 @@ import Testing
 
     #if os(Linux)
         // In a separate process: in this one, other tests allocate and free memory meanwhile.
-        @Test("private memory does not grow with the number of commits, with any versions pinned")
+        @Test("Private memory does not grow with the number of commits, with any versions pinned")
         func memory() async {
             _ = await #expect(processExitsWith: .success) { try SpaceTests.churnWithinMemory() }
         }
@@ -141,7 +141,7 @@ import Testing
         }
     #endif
 
-    @Test("a pinned version keeps the end of the file; after its release, the file is truncated")
+    @Test("A pinned version keeps the end of the file; after its release, the file is truncated")
     func pinnedEnd() throws {
         let files = MemoryFileSystem()
         let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files)
@@ -180,7 +180,7 @@ import Testing
         try session.commitWrite()
     }
 
-    @Test("the free end of the file is truncated once nobody needs it, and written again later")
+    @Test("The free end of the file is truncated once nobody needs it, and written again later")
     func cut() throws {
         let files = MemoryFileSystem()
         for _ in 0..<3 {
@@ -196,7 +196,7 @@ import Testing
     }
 
     // The commit once waited until another thread or process had finished its write, however long that took.
-    @Test("a commit that leaves a long file does not wait for another writer to truncate it")
+    @Test("A commit that leaves a long file does not wait for another writer to truncate it")
     func cutWaitsForNobody() throws {
         let files = MemoryFileSystem()
         let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files)
@@ -223,7 +223,7 @@ import Testing
         #expect(IntegrityCheck.run(database).isClean)
     }
 
-    @Test("the number of kept versions counts from the oldest pin")
+    @Test("The number of kept versions counts from the oldest pin")
     func activeVersions() throws {
         let files = MemoryFileSystem()
         let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files)

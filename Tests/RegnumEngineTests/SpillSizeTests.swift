@@ -7,7 +7,7 @@ import RegnumSystem
 import Testing
 
 @Suite struct SpillSizeTests {
-    @Test("a spill is 1 MiB, a 1,024th of a large file, and at most 32 MiB")
+    @Test("A spill is 1 MiB, a 1,024th of a large file, and at most 32 MiB")
     func limit() {
         let limits = SpillLimits()
         #expect(limits.sealedLimit(FreeSpace(highWater: 2)) == 1 << 20)
@@ -16,7 +16,7 @@ import Testing
         #expect(limits.sealedLimit(FreeSpace(highWater: 1 << 40)) == 32 << 20)
     }
 
-    @Test("a spill has the maximum size if free pages are scattered, or most pages are free")
+    @Test("A spill has the maximum size if free pages are scattered, or most pages are free")
     func limitAmongFreePages() throws {
         let limits = SpillLimits()
         // 100 MiB; 40 % of the pages in runs of four are more than may be wasted.
@@ -44,7 +44,7 @@ import Testing
     }
 
     // In spills of 1 MiB it would need more runs than its slot can name, and would wait for a sync.
-    @Test("a relaxed commit of some MiB, in a file with scattered free pages, waits for no sync")
+    @Test("A relaxed commit of some MiB, in a file with scattered free pages, waits for no sync")
     func relaxed() throws {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 128 << 20)
         var options = Database.OpenOptions()
@@ -86,7 +86,7 @@ import Testing
     }
 
     // All groups, and all leaves of an index, were once packed before their first byte was written.
-    @Test("a commit writes groups and index leaves while it packs them", arguments: [0, 1])
+    @Test("A commit writes groups and index leaves while it packs them", arguments: [0, 1])
     func commits(_ column: Int) throws {
         let files = HookedFileSystem(MemoryFileSystem())
         let path = "/spill/sizes.realm"
@@ -129,7 +129,7 @@ import Testing
 
     // Each part of the file that was mapped into the buffer once used one of a limited number of mappings, and further
     // parts stayed in memory.
-    @Test("parts that are adjacent in the buffer and in the file share one mapping", arguments: [1, 2])
+    @Test("Parts that are adjacent in the buffer and in the file share one mapping", arguments: [1, 2])
     func mappings(_ step: UInt64) throws {
         var word: UInt64 = 0
         withUnsafeMutableBytes(of: &word) { PosixFileSystem.shared.fillRandom($0) }

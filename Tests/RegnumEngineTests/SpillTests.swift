@@ -81,7 +81,7 @@ extension SpillLimits {
         #expect(report.isClean, "\(report.findings)")
     }
 
-    @Test("a transaction reads and commits the data that it spilled")
+    @Test("A transaction reads and commits the data that it spilled")
     func commit() throws {
         let files = MemoryFileSystem()
         let session = try make(files)
@@ -99,7 +99,7 @@ extension SpillLimits {
         try check(again, count: 3000)
     }
 
-    @Test("spilled long values can be changed and deleted in the same transaction")
+    @Test("Spilled long values can be changed and deleted in the same transaction")
     func blobs() throws {
         let files = MemoryFileSystem()
         let session = try make(files)
@@ -117,7 +117,7 @@ extension SpillLimits {
         #expect(Int(session.highWater) < 2 * live + 400)
     }
 
-    @Test("a long value of a full group can be changed before the first commit without a spill")
+    @Test("A long value of a full group can be changed before the first commit without a spill")
     func changedBlob() throws {
         let session = try make(MemoryFileSystem(), Database.OpenOptions())
         try session.beginWrite()
@@ -128,7 +128,7 @@ extension SpillLimits {
         #expect(IntegrityCheck.run(session.database).isClean)
     }
 
-    @Test("a rollback keeps the version and the free space, and the next commit reuses the pages")
+    @Test("A rollback keeps the version and the free space, and the next commit reuses the pages")
     func rollback() throws {
         let files = MemoryFileSystem()
         let session = try make(files)
@@ -154,7 +154,7 @@ extension SpillLimits {
         try check(try Database.openAsOtherProcess(path: Self.path, fileSystem: files).makeSession(), count: 200)
     }
 
-    @Test("readers of older versions see nothing of a spill, and lose nothing to it")
+    @Test("Readers of older versions see nothing of a spill, and lose nothing to it")
     func readers() throws {
         let files = MemoryFileSystem()
         let session = try make(files)
@@ -171,7 +171,7 @@ extension SpillLimits {
         #expect(try table(session).count == 2500)
     }
 
-    @Test("a disk that becomes full during a spill makes the commit fail")
+    @Test("A disk that becomes full during a spill makes the commit fail")
     func fullDisk() throws {
         let files = MemoryFileSystem(capacityLimit: 300_000)
         let session = try make(files)
@@ -186,7 +186,7 @@ extension SpillLimits {
         #expect(IntegrityCheck.run(session.database).isClean)
     }
 
-    @Test("few objects with very long values are spilled too")
+    @Test("Few objects with very long values are spilled too")
     func longValues() throws {
         let files = MemoryFileSystem()
         var options = Database.OpenOptions()
@@ -201,7 +201,7 @@ extension SpillLimits {
     }
 
     // Elements of collections and mixed values were once not counted: a write of few long ones did not spill.
-    @Test("few very long elements and mixed values are spilled too", arguments: [true, false])
+    @Test("Few very long elements and mixed values are spilled too", arguments: [true, false])
     func longElements(isList: Bool) throws {
         var options = Database.OpenOptions()
         (options.spillLimits.sealed, options.spillLimits.changed) = (1 << 20...1 << 20, 8 << 20)
@@ -244,7 +244,7 @@ extension SpillLimits {
         #expect(report.isClean, "\(report.findings)")
     }
 
-    @Test("spilled blocks are mapped from the file instead of kept in memory")
+    @Test("Spilled blocks are mapped from the file instead of kept in memory")
     func memory() throws {
         var word: UInt64 = 0
         withUnsafeMutableBytes(of: &word) { PosixFileSystem.shared.fillRandom($0) }
@@ -280,7 +280,7 @@ extension SpillLimits {
         }
     }
 
-    @Test("a transaction overwrites its own spilled blocks, but not while a snapshot reads them")
+    @Test("A transaction overwrites its own spilled blocks, but not while a snapshot reads them")
     func rewritten() throws {
         var word: UInt64 = 0
         withUnsafeMutableBytes(of: &word) { PosixFileSystem.shared.fillRandom($0) }
@@ -322,7 +322,7 @@ extension SpillLimits {
 
     // When a changed list is written back, its old terms are removed from the index, read from its old blocks. These
     // were dropped by then, and full groups that were spilled meanwhile took their pages.
-    @Test("blocks dropped by an open list are not overwritten before its full-text index has read them")
+    @Test("Blocks dropped by an open list are not overwritten before its full-text index has read them")
     func openIndexedList() throws {
         var word: UInt64 = 0
         withUnsafeMutableBytes(of: &word) { PosixFileSystem.shared.fillRandom($0) }
@@ -360,7 +360,7 @@ extension SpillLimits {
 
     // A full group once went to the file without its ref to the list's block, which was dropped before it had a page.
     // The index had to read that block: the transaction failed, and an intact file was reported as damaged.
-    @Test("a list whose block is dropped before it has a page keeps its full-text index during a spill")
+    @Test("A list whose block is dropped before it has a page keeps its full-text index during a spill")
     func droppedBeforePlaced() throws {
         var options = Database.OpenOptions()
         // Nothing is spilled until a group is full.
@@ -421,7 +421,7 @@ extension SpillLimits {
 
     // Such a transaction once crashed when it had outgrown its reserved address space.
     @Test(
-        "a transaction in memory or of an encrypted file that grows too large refuses more, and can commit",
+        "A transaction in memory or of an encrypted file that grows too large refuses more, and can commit",
         arguments: DurabilityTests.encryptions)
     func tooLarge(isEncrypted: Bool) throws {
         var options = Database.OpenOptions()
@@ -442,7 +442,7 @@ extension SpillLimits {
     }
 
     // Unsealed changes once did not count if a spill was possible: the commit crashed.
-    @Test("a transaction with more unsealed changes than address space refuses more")
+    @Test("A transaction with more unsealed changes than address space refuses more")
     func tooLargeToSeal() throws {
         var options = Database.OpenOptions()
         (options.spillLimits.reserved, options.spillLimits.interval) = (4 << 20, 16)
@@ -455,7 +455,7 @@ extension SpillLimits {
     }
 
     // An open collection once counted half, as if its elements were numbers: the commit crashed.
-    @Test("a list of long elements near the limit of address space refuses more, and can be committed")
+    @Test("A list of long elements near the limit of address space refuses more, and can be committed")
     func longElementsRefused() throws {
         var options = Database.OpenOptions()
         (options.spillLimits.reserved, options.spillLimits.interval) = (4 << 20, 16)
@@ -487,7 +487,7 @@ extension SpillLimits {
     #if Encryption
         // The first buffer once took so much that there was no room for the second of the same length. In a separate
         // process, because the other tests need address space meanwhile.
-        @Test("an encrypted write finds address space for both of its buffers")
+        @Test("An encrypted write finds address space for both of its buffers")
         func twoBuffers() async {
             await #expect(processExitsWith: .success) {
                 let byteCount = 1 << 46
@@ -507,7 +507,7 @@ extension SpillLimits {
         }
     #endif
 
-    @Test("a write without address space throws, and releases the writer lock")
+    @Test("A write without address space throws, and releases the writer lock")
     func noAddressSpace() throws {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
         let first = try make(files)

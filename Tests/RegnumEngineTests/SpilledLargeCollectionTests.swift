@@ -118,7 +118,7 @@ import Testing
 
     // The leaves of the collection being changed were once in no budget, and a list with only set elements was not
     // checked: a write that set each element of a long list at random held all of its leaves decoded.
-    @Test("random changes of one large collection stay within the memory limit of a write", arguments: Change.allCases)
+    @Test("Random changes of one large collection stay within the memory limit of a write", arguments: Change.allCases)
     func randomChanges(change: Change) throws {
         let (session, table, files) = try make(interval: 10)
         let key = try insertObject(table)
@@ -137,7 +137,7 @@ import Testing
     }
 
     // Each insertion once counted as one change, however many elements it had.
-    @Test("a list that is filled many elements at a time is spilled as it grows")
+    @Test("A list that is filled many elements at a time is spilled as it grows")
     func filledInParts() throws {
         let (session, table, _) = try make(interval: 300)
         let key = try insertObject(table)
@@ -153,7 +153,7 @@ import Testing
     }
 
     // Deletions were once not checked either.
-    @Test("objects that are deleted one by one at random are spilled too")
+    @Test("Objects that are deleted one by one at random are spilled too")
     func deletes() throws {
         let (session, table, _) = try make(interval: 10)
         for _ in 0..<30_000 { _ = try insertObject(table) }

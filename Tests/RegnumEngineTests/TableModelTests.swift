@@ -263,7 +263,7 @@ private struct ModelRun {
 
 @Suite struct TableModelTests {
     @Test(
-        "a table matches a dictionary, with and without spills", arguments: RunSeed.list(1...4),
+        "A table matches a dictionary, with and without spills", arguments: RunSeed.list(1...4),
         [false, true])
     func model(seed: RunSeed, hasEveryType: Bool) throws {
         let shape = hasEveryType ? ModelRun.everyType : ModelRun.people

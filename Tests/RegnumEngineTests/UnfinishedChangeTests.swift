@@ -78,7 +78,7 @@ import Testing
 
     // A block of the second index was damaged: the object was removed from the first index, and present in the second.
     // The next commit once made that the state of the file.
-    @Test("a change that found damage half way cannot be committed", arguments: Change.allCases)
+    @Test("A change that found damage half way cannot be committed", arguments: Change.allCases)
     func halfDone(change: Change) throws {
         let files = files()
         try make(files)
@@ -110,7 +110,7 @@ import Testing
         #expect(report.isClean, "\(report.findings)")
     }
 
-    @Test("a copy made inside a refused write is refused too, and the write can be rolled back")
+    @Test("A copy made inside a refused write is refused too, and the write can be rolled back")
     func rolledBack() throws {
         let files = files()
         try make(files)
@@ -129,7 +129,7 @@ import Testing
         #expect(report.isClean, "\(report.findings)")
     }
 
-    @Test("damage found by a read does not refuse the transaction")
+    @Test("Damage found by a read does not refuse the transaction")
     func read() throws {
         let files = files()
         try make(files)
@@ -145,7 +145,7 @@ import Testing
         #expect(IntegrityCheck.run(session.database).isClean)
     }
 
-    @Test("a commit that found damage does not fail commits queued before or after it")
+    @Test("A commit that found damage does not fail commits queued before or after it")
     func amongOthers() throws {
         let files = files()
         try make(files)
@@ -178,7 +178,7 @@ import Testing
     }
 
     // Such a session has tables that the write replaced, holds the writer lock, and may have spilled.
-    @Test("a session released in the middle of a write leaves the file unchanged, and releases the writer lock")
+    @Test("A session released in the middle of a write leaves the file unchanged, and releases the writer lock")
     func gone() throws {
         let files = files()
         try make(files)
@@ -209,7 +209,7 @@ import Testing
 
     // The schema of the refused version once stayed with the tables of the shown version: a copy had other tables than
     // its schema.
-    @Test("a failed refresh keeps the shown version")
+    @Test("A failed refresh keeps the shown version")
     func refresh() throws {
         let files = files()
         try make(files)
@@ -239,7 +239,7 @@ import Testing
 
     // Some file systems drop the pages that they could not write. A rollback once read the version that the write was
     // based on again, found other bytes, and crashed.
-    @Test("a write can be rolled back after a failed sync lost the pages that it was based on")
+    @Test("A write can be rolled back after a failed sync lost the pages that it was based on")
     func forgottenPages() throws {
         let files = files()
         try make(files)
@@ -267,7 +267,7 @@ import Testing
         #expect(report.isClean, "\(report.findings)")
     }
 
-    @Test("if a commit fails and the version before it cannot be read, the next refresh throws")
+    @Test("If a commit fails and the version before it cannot be read, the next refresh throws")
     func nothingToShow() throws {
         let files = files()
         try make(files)

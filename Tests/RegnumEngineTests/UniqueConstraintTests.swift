@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("a commit is refused exactly if a model refuses it, and then changes nothing", arguments: RunSeed.list(1...3))
+    @Test("A commit is refused exactly if a model refuses it, and then changes nothing", arguments: RunSeed.list(1...3))
     func model(seed: RunSeed) throws {
         var random = SeededRandom(seed: seed.value)
         let database = try Database.open(path: "/u.realm", fileSystem: MemoryFileSystem())
@@ -126,7 +126,7 @@ import Testing
         try table.set(.link(key), 3, of: key)
     }
 
-    @Test("constraints hold after a failed call")
+    @Test("Constraints hold after a failed call")
     func faults() throws {
         func script(_ files: SimulatedFileSystem) {
             guard let session = try? Database.open(path: "/f/a.realm", fileSystem: files).makeSession() else { return }
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test("the integrity check finds equal objects", arguments: [0, 1])
+    @Test("The integrity check finds equal objects", arguments: [0, 1])
     func check(constraint: Int) throws {
         let database = try Database.open(path: "/u.realm", fileSystem: MemoryFileSystem())
         let session = try database.makeSession()
@@ -186,7 +186,7 @@ import Testing
         #expect(findings.first?.text.contains(": 2 objects share their values: object 1 (block at page ") == true)
     }
 
-    @Test("an unknown required feature is refused, also when another process adds it")
+    @Test("An unknown required feature is refused, also when another process adds it")
     func features() throws {
         let files = MemoryFileSystem()
         let database = try Database.open(path: "/u.realm", fileSystem: files)
@@ -199,7 +199,7 @@ import Testing
         #expect(throws: EngineError.unsupported(path: "/u.realm", feature: "later")) { try reader.refresh() }
     }
 
-    @Test("a schema block that names missing columns or rules counts as damaged")
+    @Test("A schema block that names missing columns or rules counts as damaged")
     func damagedSchema() throws {
         var schema = SchemaBlock()
         var table = TableDefinition(

@@ -58,7 +58,7 @@ import Testing
         try SpaceTests.insert(try #require(session.table(named: "Row")), id, byteCount)
     }
 
-    @Test("a commit alone starts writeback between its pages and its slot")
+    @Test("A commit alone starts writeback between its pages and its slot")
     func alone() throws {
         for id in 0..<3 {
             try insert(id)
@@ -77,7 +77,7 @@ import Testing
     private func hasBegun() -> Bool { calls.take().contains { if case .begin = $0 { true } else { false } } }
 
     @Test(
-        "no writeback starts if the pages are synced next, or need no sync",
+        "No writeback starts if the pages are synced next, or need no sync",
         arguments: [CommitDurability.paranoid, .relaxed])
     func otherLevels(level: CommitDurability) throws {
         try insert(0)
@@ -85,14 +85,14 @@ import Testing
         #expect(!hasBegun())
     }
 
-    @Test("no writeback starts for so many pages that they are synced next", arguments: [(900, true), (1100, false)])
+    @Test("No writeback starts for so many pages that they are synced next", arguments: [(900, true), (1100, false)])
     func many(kibibytes: Int, begins: Bool) throws {
         try insert(0, byteCount: kibibytes << 10)
         try session.commitWrite(.full)
         #expect(hasBegun() == begins)
     }
 
-    @Test("no writeback starts if relaxed commits wait for the same sync")
+    @Test("No writeback starts if relaxed commits wait for the same sync")
     func behindRelaxed() throws {
         try insert(0)
         try session.commitWrite(.relaxed)
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test("a failed writeback fails the commit, leaves nothing of it, and the next commit counts")
+    @Test("A failed writeback fails the commit, leaves nothing of it, and the next commit counts")
     func failing() throws {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
         var options = Database.OpenOptions()
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test("a queued commit behind another starts no writeback, because they share a sync")
+    @Test("A queued commit behind another starts no writeback, because they share a sync")
     func inLine() throws {
         for (id, begins) in [(0, true), (1, false), (2, false)] {
             try insert(id)
@@ -147,7 +147,7 @@ import Testing
         #expect(calls.take() == [.slot, .sync])
     }
 
-    @Test("no writeback starts if a waiting writer may share the sync")
+    @Test("No writeback starts if a waiting writer may share the sync")
     func awaited() throws {
         try insert(0)
         let done = DispatchSemaphore(value: 0)

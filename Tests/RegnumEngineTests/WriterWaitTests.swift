@@ -9,7 +9,7 @@ import Testing
 @Suite struct WriterWaitTests {
     /// The function was once wrapped again each time it was read: threads that had waited 10,000 times for each other
     /// had no stack left, and each wait took longer.
-    @Test("each wait uses as much stack as the one before")
+    @Test("Each wait uses as much stack as the one before")
     func stack() throws {
         let database = try Database.openInMemory(identifier: "writer-wait-stack")
         let wait = WriterWait()
@@ -26,7 +26,7 @@ import Testing
         #expect(Set(found).count == 1)
     }
 
-    @Test("the beginning and the end of a wait are reported, and the result of the wait is returned")
+    @Test("The beginning and the end of a wait are reported, and the result of the wait is returned")
     func end() throws {
         let database = try Database.openInMemory(identifier: "writer-wait-end")
         let wait = WriterWait()

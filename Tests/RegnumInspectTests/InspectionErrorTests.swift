@@ -21,7 +21,7 @@ struct InspectionErrorTests {
         }
     }
 
-    @Test("missing, foreign and damaged files give their reasons")
+    @Test("Missing, foreign and damaged files give their reasons")
     func plain() throws {
         try BlockFile.withFolder { folder in
             let url = folder.appendingPathComponent("a.realm")
@@ -44,7 +44,7 @@ struct InspectionErrorTests {
         }
     }
 
-    @Test("wrong, missing and needless keys give their reasons", .enabled(if: BlockCipher.isAvailable))
+    @Test("Wrong, missing and needless keys give their reasons", .enabled(if: BlockCipher.isAvailable))
     func keys() throws {
         try BlockFile.withFolder { folder in
             let secret = folder.appendingPathComponent("secret.realm")
@@ -57,7 +57,7 @@ struct InspectionErrorTests {
         }
     }
 
-    @Test("requests that an inspector cannot fulfil give an error")
+    @Test("Requests that an inspector cannot fulfil give an error")
     func requests() throws {
         try BlockFile.withFolder { folder in
             let url = folder.appendingPathComponent("a.realm")

@@ -43,7 +43,7 @@ struct InspectorTests {
     }
 
     @Test(
-        "the report counts the objects and bytes of each table, and pages add up", arguments: [false, true])
+        "The report counts the objects and bytes of each table, and pages add up", arguments: [false, true])
     func report(_ isReadOnly: Bool) throws {
         try withFile { url, realm in
             let report = try Inspector(fileURL: url, isReadOnly: isReadOnly).report()
@@ -67,7 +67,7 @@ struct InspectorTests {
         }
     }
 
-    @Test("pages of deleted objects become free or pending")
+    @Test("Pages of deleted objects become free or pending")
     func deleting() throws {
         try withFile { url, realm in
             let inspector = try Inspector(fileURL: url)
@@ -81,7 +81,7 @@ struct InspectorTests {
         }
     }
 
-    @Test("the dump names tables, columns and versions")
+    @Test("The dump names tables, columns and versions")
     func dump() throws {
         try withFile { url, realm in
             var text = ""
@@ -98,7 +98,7 @@ struct InspectorTests {
         }
     }
 
-    @Test("an intact file has no findings, a damaged one has")
+    @Test("An intact file has no findings, a damaged one has")
     func findings() throws {
         try withFile { url, realm in
             #expect(try Inspector(fileURL: url).integrityFindings() == [])
@@ -113,7 +113,7 @@ struct InspectorTests {
         }
     }
 
-    @Test("a path without a database is refused, and nothing is created there")
+    @Test("A path without a database is refused, and nothing is created there")
     func refused() throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
         #expect(throws: InspectionError.self) { _ = try Inspector(path: path) }
@@ -125,7 +125,7 @@ struct InspectorTests {
 
     // MARK: Objects
 
-    @Test("objects are found and written by class name and predicate alone")
+    @Test("Objects are found and written by class name and predicate alone")
     func query() throws {
         try withFile { url, realm in
             let inspector = try Inspector(fileURL: url)
@@ -154,7 +154,7 @@ struct InspectorTests {
         }
     }
 
-    @Test("objects are deleted by predicate, and links to them are removed")
+    @Test("Objects are deleted by predicate, and links to them are removed")
     func delete() throws {
         try withFile { url, realm in
             let inspector = try Inspector(fileURL: url)
@@ -168,7 +168,7 @@ struct InspectorTests {
         }
     }
 
-    @Test("unknown classes and invalid predicates are refused with a message, and nothing is written")
+    @Test("Unknown classes and invalid predicates are refused with a message, and nothing is written")
     func refusals() throws {
         try withFile { url, realm in
             let inspector = try Inspector(fileURL: url)

@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("a damaged row group loses its objects, a damaged node of row groups those below it", arguments: encrypted)
+    @Test("A damaged row group loses its objects, a damaged node of row groups those below it", arguments: encrypted)
     func rowGroups(isEncrypted: Bool) throws {
         try BlockFile.withFolder { folder in
             let file = try Case(folder, isEncrypted: isEncrypted)
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test("damaged indexes, also full-text, geospatial, unique and backlink ones, lose nothing", arguments: encrypted)
+    @Test("Damaged indexes, also full-text, geospatial, unique and backlink ones, lose nothing", arguments: encrypted)
     func indexes(isEncrypted: Bool) throws {
         try BlockFile.withFolder { folder in
             let file = try Case(folder, isEncrypted: isEncrypted)
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test("a damaged block of a long value or a large collection loses that value", arguments: encrypted)
+    @Test("A damaged block of a long value or a large collection loses that value", arguments: encrypted)
     func values(isEncrypted: Bool) throws {
         try BlockFile.withFolder { folder in
             let file = try Case(folder, isEncrypted: isEncrypted)
@@ -132,7 +132,7 @@ import Testing
     }
 
     // Nothing was once saved: opening refused the file.
-    @Test("the rest of a truncated file is saved, and the losses are named", arguments: encrypted)
+    @Test("The rest of a truncated file is saved, and the losses are named", arguments: encrypted)
     func cutOff(isEncrypted: Bool) throws {
         try BlockFile.withFolder { folder in
             let file = try Case(folder, isEncrypted: isEncrypted)
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test("everything is saved from a file without slots if its blocks identify themselves")
+    @Test("Everything is saved from a file without slots if its blocks identify themselves")
     func slotsGone() throws {
         try BlockFile.withFolder { folder in
             let file = try Case(folder, isEncrypted: false)
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test("the check finds a damaged header, and opening uses the other one", arguments: [0, 12])
+    @Test("The check finds a damaged header, and opening uses the other one", arguments: [0, 12])
     func header(page: Int) throws {
         try BlockFile.withFolder { folder in
             let file = try Case(folder, isEncrypted: false)
@@ -185,7 +185,7 @@ import Testing
     }
 
     @Test(
-        "if the newest catalog or schema is damaged, the state of the previous commit is saved",
+        "If the newest catalog or schema is damaged, the state of the previous commit is saved",
         arguments: [BlockKind.catalog, .schema])
     func olderCommit(kind: BlockKind) throws {
         try BlockFile.withFolder { folder in

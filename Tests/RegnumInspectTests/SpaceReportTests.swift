@@ -9,7 +9,7 @@ import RegnumSystem
 import Testing
 
 @Suite struct SpaceReportTests {
-    @Test("the bytes of a table are those of its blocks, with full-text, geospatial and unique indexes")
+    @Test("The bytes of a table are those of its blocks, with full-text, geospatial and unique indexes")
     func exact() throws {
         try BlockFile.withFolder { folder in
             let url = folder.appendingPathComponent("a.realm")

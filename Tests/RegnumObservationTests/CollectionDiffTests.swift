@@ -13,7 +13,7 @@ import Testing
         return mirror
     }
 
-    @Test("applying a diff to the old order gives the new one", arguments: [false, true])
+    @Test("Applying a diff to the old order gives the new one", arguments: [false, true])
     func mirror(hasDuplicates: Bool) {
         var random = SeededRandom(seed: 20_261_121)
         for _ in 0..<4000 {
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("elements that keep their order are not in the diff: a diff of unique elements is minimal")
+    @Test("Elements that keep their order are not in the diff: a diff of unique elements is minimal")
     func smallest() {
         #expect(CollectionDiff.between([1, 2, 3], [1, 2, 3]).isEmpty)
         #expect(CollectionDiff.between([1, 2, 3], [3, 1, 2]) == CollectionChanges(deletions: [2], insertions: [0]))

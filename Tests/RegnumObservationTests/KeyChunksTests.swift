@@ -9,7 +9,7 @@ import Testing
 @testable import RegnumQuery
 
 @Suite struct KeyChunksTests {
-    @Test("removals and insertions have the effect that they have on an array", arguments: [1, 4, 7])
+    @Test("Removals and insertions have the effect that they have on an array", arguments: [1, 4, 7])
     func model(chunkLength: Int) throws {
         var random = SeededRandom(seed: UInt64(chunkLength))
         var model = (0..<50).map { ObjectKey(UInt64($0 * 10)) }
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test("a search by marks visits the elements of one chunk only, once the marks are known")
+    @Test("A search by marks visits the elements of one chunk only, once the marks are known")
     func searching() {
         let keys = (0..<10_000).map { ObjectKey(UInt64($0)) }
         var chunks = KeyChunks(keys, chunkLength: 16)
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("an insertion between two chunks keeps the marks known")
+    @Test("An insertion between two chunks keeps the marks known")
     func marksStay() {
         var chunks = KeyChunks((0..<1_000).map { ObjectKey(UInt64($0 * 10)) }, chunkLength: 16)
         var asked = 0
@@ -121,7 +121,7 @@ import Testing
         #expect(asked == 1)
     }
 
-    @Test("an element costs little more memory than its key")
+    @Test("An element costs little more memory than its key")
     func memory() {
         let chunks = KeyChunks((0..<100_000).map { ObjectKey(UInt64($0)) })
         #expect(chunks.byteCount < 100_000 * 9)

@@ -213,7 +213,7 @@ private enum QueryKind: CaseIterable {
     }
 
     @Test(
-        "a change set leads from the previous results to the current ones", arguments: [0, 40, 2500],
+        "A change set leads from the previous results to the current ones", arguments: [0, 40, 2500],
         [3, KeyChunks.usualLength])
     func model(count: Int, chunkLength: Int) throws {
         for seed in UInt64(1)...(count > 1000 ? 1 : Self.seeds) {
@@ -250,7 +250,7 @@ private enum QueryKind: CaseIterable {
         }
     }
 
-    @Test("a change of one property is found with few comparisons among any number of objects")
+    @Test("A change of one property is found with few comparisons among any number of objects")
     func work() throws {
         let count = 4000
         let people = try People(seed: 7, count: count)
@@ -282,7 +282,7 @@ private enum QueryKind: CaseIterable {
         #expect(observed[0].1.work == ObservedWork())
     }
 
-    @Test("equal queries are shared as long as they show the same version")
+    @Test("Equal queries are shared as long as they show the same version")
     func sharing() throws {
         let people = try People(seed: 1, count: 100)
         let queries = ObservedQueries()

@@ -77,7 +77,7 @@ private struct Web {
 
 @Suite struct RegionTraversalTests {
     @Test(
-        "a change reaches the objects that lead to it over at most the given number of links", arguments: UInt64(1)...12
+        "A change reaches the objects that lead to it over at most the given number of links", arguments: UInt64(1)...12
     )
     func reach(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
@@ -119,7 +119,7 @@ private struct Web {
         }
     }
 
-    @Test("objects that are too far away to be reached are not visited")
+    @Test("Objects that are too far away to be reached are not visited")
     func distance() throws {
         // In tables 0 to 2 each object links to one of the next table; later tables have one object, one with a list to
         // table 0.

@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(
-        "a predicate that fits the schema is accepted",
+        "A predicate that fits the schema is accepted",
         arguments: [
             "age > 5", "5 < age", "age == 5.0", "age == TRUE", "email == NULL", "email <= NULL",
             "active == 1",
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(
-        "a predicate that does not fit is refused with RealmSwift's message",
+        "A predicate that does not fit is refused with RealmSwift's message",
         arguments: [
             (
                 "agee > 5",
@@ -215,7 +215,7 @@ import Testing
     }
 
     @Test(
-        "a constant on the left gives the same predicate with the operator reversed",
+        "A constant on the left gives the same predicate with the operator reversed",
         arguments: [
             ("5 < age", "age > 5"), ("2 == dogs.@count", "dogs.@count == 2"), ("2 >= dogs.@count", "dogs.@count <= 2"),
             ("2.5 > dogs.@avg.age", "dogs.@avg.age < 2.5"), ("3 <= ANY numbers", "ANY numbers >= 3"),
@@ -229,7 +229,7 @@ import Testing
         #expect(try Self.bind(text) == Self.bind(plain))
     }
 
-    @Test("objects of other classes and Realms are refused, unmanaged ones match nothing")
+    @Test("Objects of other classes and Realms are refused, unmanaged ones match nothing")
     func objects() throws {
         let other = Constant.object(
             ObjectArgument(table: TableKey(2), key: ObjectKey(1), className: "Dog", isOfOtherRealm: true))
@@ -248,7 +248,7 @@ import Testing
     }
 
     @Test(
-        "sets of the same values make equal predicates in any order, and other sets make different ones",
+        "Sets of the same values make equal predicates in any order, and other sets make different ones",
         arguments: [
             ("age IN", ["1", "2.0", "3"]), ("age IN", ["1", "70000000000", "-3"]), ("name IN", ["'a'", "''", "'b'"]),
             ("name IN[c]", ["'a'", "'b'"]), ("name IN[d]", ["'a'", "'\u{E9}'", "'b'"]),
@@ -272,7 +272,7 @@ import Testing
     }
 
     @Test(
-        "sort key paths are checked",
+        "Sort key paths are checked",
         arguments: [
             ("x", "Cannot sort on key path 'x': property 'Person.x' does not exist."),
             (

@@ -19,7 +19,7 @@ import Testing
         return inverse
     }
 
-    @Test("chosen integers do not collide")
+    @Test("Chosen integers do not collide")
     func numbers() {
         let step = Self.inverse(0x9E37_79B9_7F4A_7C15)
         let numbers = (0..<UInt64(Self.count)).map { Int64(bitPattern: $0 &* step) }
@@ -34,7 +34,7 @@ import Testing
     }
 
     // A secret combined with the values bit by bit only shifts them all: 53,000 were adjacent.
-    @Test("values that differ in a few bits do not collide")
+    @Test("Values that differ in a few bits do not collide")
     func spans() {
         let numbers = Self.span([3, 7, 13, 17, 18, 26, 33, 34, 35, 36, 37, 49, 50, 54, 55, 56])
         let set = IntegerSet(numbers.map { Int64(bitPattern: $0) })
@@ -46,14 +46,14 @@ import Testing
         #expect(ByteStringSet(texts).longestRun < 1000)
     }
 
-    @Test("sequences with a stride do not collide")
+    @Test("Sequences with a stride do not collide")
     func sequences() {
         for step in [1000, 1 << 12, 1 << 33] {
             #expect(IntegerSet((0..<65_536).map { Int64($0 * step) }).longestRun < Self.longest)
         }
     }
 
-    @Test("chosen texts do not collide, folded or not", arguments: [false, true])
+    @Test("Chosen texts do not collide, folded or not", arguments: [false, true])
     func texts(isFolded: Bool) {
         let texts = isFolded ? Self.textsOfOneFoldedPlace() : Self.textsOfOnePlace()
         let set = ByteStringSet(texts, isFolded: isFolded)
@@ -94,7 +94,7 @@ import Testing
         return texts
     }
 
-    @Test("chosen ids, and doubles with whole values, do not collide")
+    @Test("Chosen ids, and doubles with whole values, do not collide")
     func wide() {
         let ids = (1...UInt64(Self.count)).map { WideKey(low: $0 &* 0xC2B2_AE3D_27D4_EB4F, high: $0) }
         // Nobody has chosen these: their low bits are all 0.
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test("chosen values do not collide in a distinct query")
+    @Test("Chosen values do not collide in a distinct query")
     func distinct() {
         var words: [UInt64] = []
         var word: UInt64 = 0

@@ -179,7 +179,7 @@ struct PredicateMaker {
     #endif
 
     @Test(
-        "random predicates find the objects that the reference finds",
+        "Random predicates find the objects that the reference finds",
         arguments: [(40, 1, false), (40, 2, true), (1500, 3, false), (1500, 4, true)])
     func random(count: Int, seed: UInt64, isIndexed: Bool) throws {
         let people = try People(count: count, seed: seed, isIndexed: isIndexed)
@@ -207,7 +207,7 @@ struct PredicateMaker {
     }
 
     @Test(
-        "ties in a sort by several keys keep the order of creation", arguments: [40, 1500, 2500], [false, true])
+        "Ties in a sort by several keys keep the order of creation", arguments: [40, 1500, 2500], [false, true])
     func sorted(count: Int, isIndexed: Bool) throws {
         let people = try People(count: count, seed: 9, isIndexed: isIndexed)
         let names = [
@@ -242,7 +242,7 @@ struct PredicateMaker {
         }
     }
 
-    @Test("a slice keeps the order before it, and a later filter applies to the slice only")
+    @Test("A slice keeps the order before it, and a later filter applies to the slice only")
     func slices() throws {
         let people = try People(count: 400, seed: 21, isIndexed: true)
         func key(_ path: String) throws -> SortKey {
@@ -273,7 +273,7 @@ struct PredicateMaker {
         }
     }
 
-    @Test("distinct by random keys keeps the first of each, by hash and by index", arguments: [false, true])
+    @Test("Distinct by random keys keeps the first of each, by hash and by index", arguments: [false, true])
     func distinct(isIndexed: Bool) throws {
         let people = try People(count: 900, seed: 31, isIndexed: isIndexed)
         var random = QueryRandom(state: 5)
@@ -298,7 +298,7 @@ struct PredicateMaker {
         }
     }
 
-    @Test("strings are sorted for people: accents and case decide last, numbers compare by value")
+    @Test("Strings are sorted for people: accents and case decide last, numbers compare by value")
     func names() throws {
         let session = try makeSessionOfItsOwn()
         try session.beginWrite()
@@ -349,7 +349,7 @@ struct PredicateMaker {
         }
     }
 
-    @Test("the last sort decides, earlier ones break ties; distinct keeps the first and drops null links")
+    @Test("The last sort decides, earlier ones break ties; distinct keeps the first and drops null links")
     func orderings() throws {
         let people = try People(count: 300, seed: 4, isIndexed: false)
         func key(_ path: String) throws -> SortKey {
@@ -373,7 +373,7 @@ struct PredicateMaker {
         #expect(try distinct.count() == expected.count)
     }
 
-    @Test("aggregates over a filter leave nulls and NaN out")
+    @Test("Aggregates over a filter leave nulls and NaN out")
     func aggregates() throws {
         let people = try People(count: 1500, seed: 6, isIndexed: false)
         let predicate = try PredicateParser.parse("active == TRUE")

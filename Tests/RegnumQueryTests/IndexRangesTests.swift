@@ -58,7 +58,7 @@ import Testing
         return ranges
     }
 
-    @Test("united and intersected ranges hold each value of their sources once", arguments: [false, true])
+    @Test("United and intersected ranges hold each value of their sources once", arguments: [false, true])
     func sets(ofTexts: Bool) {
         var random = QueryRandom(state: 8)
         var entries = [Entry.null]
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test("several conditions on one indexed column find each matching object once")
+    @Test("Several conditions on one indexed column find each matching object once")
     func tests() throws {
         // So few objects that an index is used for every range.
         let people = try People(count: 50, seed: 5, isIndexed: true)
@@ -192,7 +192,7 @@ import Testing
         #expect(try column.ask(500, &random, of: Self.numberCondition) > 1000)
     }
 
-    @Test("a small set is looked up in the index, a large one is tested in a scan")
+    @Test("A small set is looked up in the index, a large one is tested in a scan")
     func setsOfAllSizes() throws {
         let session = try makeSessionOfItsOwn()
         try session.beginWrite()
@@ -238,7 +238,7 @@ import Testing
 
     // All ranges were once made when the set was combined with null or another condition on the column: more work than
     // the scan that was then chosen.
-    @Test("the ranges of a set are made lazily, also beside null and other conditions")
+    @Test("The ranges of a set are made lazily, also beside null and other conditions")
     func rangesOnTheWay() {
         let numbers = ValueTest.intSet(IntegerSet((0..<1000).map { Int64($0 * 2) }))
         let texts = ValueTest.bytesSet(ByteStringSet((0..<1000).map { Array("text \($0)".utf8) }))
@@ -267,7 +267,7 @@ import Testing
     }
 
     // Each of them was once taken for a set, and all others copied, before it was rejected: seconds for each query.
-    @Test("conditions without a set are visited once, however many there are")
+    @Test("Conditions without a set are visited once, however many there are")
     func manyConditions() throws {
         let count: Int64 = 30_000
         let tests = (0..<count).map { ValueTest.int(.notEqual, $0) }
@@ -287,7 +287,7 @@ import Testing
     }
 
     // Its values were once tested against the other condition in each query, also for a table with ten objects.
-    @Test("a set with more values than the table has rows is not looked up in the index beside conditions")
+    @Test("A set with more values than the table has rows is not looked up in the index beside conditions")
     func setLargerThanTable() throws {
         let session = try makeSessionOfItsOwn()
         try session.beginWrite()
@@ -365,7 +365,7 @@ import Testing
         }
     }
 
-    @Test("several conditions on texts near the stored prefix length find each matching object once")
+    @Test("Several conditions on texts near the stored prefix length find each matching object once")
     func testsOfLongTexts() throws {
         let session = try makeSessionOfItsOwn()
         try session.beginWrite()

@@ -24,7 +24,7 @@ import Testing
         "links",
     ]
 
-    @Test("changed predicates are evaluated or refused")
+    @Test("Changed predicates are evaluated or refused")
     func mutations() throws {
         let environment = ProcessInfo.processInfo.environment
         let seed = environment["REGNUM_QUERY_SEED"].flatMap { UInt64($0) } ?? .random(in: 0 ... .max)

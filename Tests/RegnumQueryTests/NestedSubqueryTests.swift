@@ -55,7 +55,7 @@ import Testing
         "SUBQUERY(friends, $f, SUBQUERY(\(collection), $g, \(condition)).@count \(count)).@count \(friends)"
     }
 
-    @Test("a condition compares properties of objects of two levels")
+    @Test("A condition compares properties of objects of two levels")
     func twoLevels() throws {
         try expect(nested("$f.friends", "$f.age < $g.age")) { row in
             all[row].friends.contains { f in all[f].friends.contains { g in isLess(age(f), age(g)) } }
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test("a condition on an outer object alone holds for all inner objects or for none")
+    @Test("A condition on an outer object alone holds for all inner objects or for none")
     func outerAlone() throws {
         try expect(nested("$f.friends", "$f.age > 3 AND $g.age != NULL", count: "> 1")) { row in
             all[row].friends.contains { f in
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("aggregates and ANY work over collections of an outer object")
+    @Test("Aggregates and ANY work over collections of an outer object")
     func outerCollections() throws {
         try expect(nested("$f.friends", "$f.friends.@count > $g.age")) { row in
             all[row].friends.contains { f in
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("the collection of an inner SUBQUERY may belong to an outer object, three levels deep")
+    @Test("The collection of an inner SUBQUERY may belong to an outer object, three levels deep")
     func threeLevels() throws {
         let inner = "SUBQUERY($f.friends, $h, $h.age < $g.age AND $f.age < $h.age).@count > 0"
         try expect(nested("$f.parents", inner)) { row in
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("a variable alone is the object")
+    @Test("A variable alone is the object")
     func objects() throws {
         let some: [Constant] = [object(3), .array([object(5), object(9)])]
         try expect("SUBQUERY(friends, $f, $f == %@ OR $f IN %@).@count > 0", some) { row in
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test("a variable name refers to the innermost SUBQUERY that declares it")
+    @Test("A variable name refers to the innermost SUBQUERY that declares it")
     func shadowing() throws {
         let text = "SUBQUERY(friends, $f, SUBQUERY($f.friends, $f, $f.age > 3).@count > 0).@count > 0"
         try expect(text) { row in

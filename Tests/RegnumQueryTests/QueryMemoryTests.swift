@@ -16,7 +16,7 @@ import Testing
     // Counts once took 4 bytes for each key for which a set takes a bit: 250 bytes an object if most objects had been
     // deleted.
     @Test(
-        "sets and counts of objects take 8 bytes an object, however far apart the keys lie",
+        "Sets and counts of objects take 8 bytes an object, however far apart the keys lie",
         arguments: [1, 2, 3, 100])
     func keys(step: Int) throws {
         let session = try makeSessionOfItsOwn()
@@ -79,7 +79,7 @@ import Testing
         #expect(passing.byteCount <= bound)
     }
 
-    @Test("distinct values take memory for each value, not for each object", arguments: [5, 20_000])
+    @Test("Distinct values take memory for each value, not for each object", arguments: [5, 20_000])
     func distinct(values: Int) {
         let words = (0..<20_000).map { UInt64($0 % values) }
         var rows = DistinctRows([.words(words)])
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(
-        "a query takes memory for its results, not for the objects that it reads",
+        "A query takes memory for its results, not for the objects that it reads",
         .enabled(if: MeasuredQueries.canMeasure, "the most memory of a process cannot be counted from a moment on"))
     func peak() async {
         await #expect(processExitsWith: .success) { try MeasuredQueries(count: 120_000).run() }

@@ -145,7 +145,7 @@
             try await keeper.write { $0.add(FakeObject("1", "one")) }
         }
 
-        @Test("changes of a collection arrive on the actor, made by itself and by others")
+        @Test("Changes of a collection arrive on the actor, made by itself and by others")
         func collections() async throws {
             try await keeper.observeChanges()
             #expect(await keeper.words(1) == ["initial 1"])
@@ -160,7 +160,7 @@
             await keeper.close()
         }
 
-        @Test("changes and the deletion of an object arrive on the actor")
+        @Test("Changes and the deletion of an object arrive on the actor")
         func objects() async throws {
             try await keeper.observeObject()
             try await keeper.write { $0.objects(FakeObject.self)[0].value = "uno" }
@@ -171,7 +171,7 @@
             await keeper.close()
         }
 
-        @Test("changes of a projection arrive on the actor")
+        @Test("Changes of a projection arrive on the actor")
         func projections() async throws {
             try await keeper.observeProjection()
             try await keeper.write { $0.objects(FakeObject.self)[0].number = 4 }
@@ -180,7 +180,7 @@
             await keeper.close()
         }
 
-        @Test("findAll, sorted and reactive work on an actor")
+        @Test("`findAll`, `sorted` and `reactive` work on an actor")
         func finding() async throws {
             try await keeper.reactive()
             #expect(await keeper.words(1) == ["one nil"])
@@ -190,7 +190,7 @@
         }
 
         @Test(
-            "an operation started on an actor completes there, when its Realm shows the change",
+            "An operation started on an actor completes there, when its Realm shows the change",
             arguments: [ReactiveRealmThread.current, .background])
         func operations(_ thread: ReactiveRealmThread) async throws {
             try await keeper.add("2", thread)
@@ -206,7 +206,7 @@
             await keeper.close()
         }
 
-        @Test("an operation on an actor's object fails with wrongThread if it starts elsewhere")
+        @Test("An operation on an actor's object fails with wrongThread if it starts elsewhere")
         func elsewhere() async throws {
             let operation = try await keeper.operation()
             let queue = DispatchQueue(label: "elsewhere")

@@ -75,7 +75,7 @@
             { realm in realm.delete(realm.objects(Runner.self).where { $0.name == "eve" }) },
         ]
 
-        @Test("a change set has the ids of deleted, inserted and updated objects", arguments: Kind.allCases)
+        @Test("A change set has the ids of deleted, inserted and updated objects", arguments: Kind.allCases)
         func named(_ kind: Kind) throws {
             var shown: [[UInt64]] = []
             var told: [RealmChangeset] = []
@@ -100,7 +100,7 @@
             #expect(names >= 4)
         }
 
-        @Test("for a replaced list element, the change set has the id of the new object")
+        @Test("For a replaced list element, the change set has the id of the new object")
         func replaced() throws {
             let record = stage.record { $0.objects(Runner.self)[0].team.arrayWithChangesetPublisher }
             try stage.write { realm in
@@ -111,7 +111,7 @@
             #expect(record.received.last?.1?.updated == [1] && record.received.last?.1?.updatedIDs == [first])
         }
 
-        @Test("values have no ids, and change sets are equal if their positions are")
+        @Test("Values have no ids, and change sets are equal if their positions are")
         func values() throws {
             let record = stage.record { $0.objects(Runner.self)[0].laps.reactive() }
             try stage.write { realm in realm.objects(Runner.self)[0].laps.append(7) }

@@ -58,7 +58,7 @@
                     ),
                 ]
 
-        @Test("objectWillChange reports each change, and nothing initially", arguments: changing.map(\.0))
+        @Test("`objectWillChange` reports each change, and nothing initially", arguments: changing.map(\.0))
         func willChange(_ name: String) throws {
             let (_, publisher, change) = try #require(Self.changing.first { $0.0 == name })
             let record = stage.record(publisher)
@@ -71,7 +71,7 @@
             #expect(record.count == 1)
         }
 
-        @Test("publishers of an object finish when it is deleted")
+        @Test("Publishers of an object finish when it is deleted")
         func finishes() throws {
             let signals = stage.record { Self.object($0).objectWillChange }
             let values = stage.record { valuePublisher(Self.object($0)) }
@@ -82,7 +82,7 @@
             #expect(changes.isFinished && changes.count == 0)
         }
 
-        @Test("valuePublisher of an object sends it after each change")
+        @Test("`valuePublisher` of an object sends it after each change")
         func objectValues() throws {
             let record = stage.record { valuePublisher(Self.object($0)) }
             try stage.write { Self.object($0).value = "b" }
@@ -90,7 +90,7 @@
             #expect(stage.on { _ in record.received.map(\.value) } == ["c", "c"])
         }
 
-        @Test("key paths of an object limit the reported changes", arguments: [true, false])
+        @Test("Key paths of an object limit the reported changes", arguments: [true, false])
         func objectKeyPaths(_ byName: Bool) throws {
             let record = stage.record { realm in
                 byName
@@ -107,7 +107,7 @@
             #expect(properties.map(\.name) == ["value"])
         }
 
-        @Test("collectionPublisher sends the collection initially and after each change")
+        @Test("`collectionPublisher` sends the collection initially and after each change")
         func collections() throws {
             let record = stage.record { $0.objects(FakeObject.self).collectionPublisher }
             #expect(record.count == 1)
@@ -115,7 +115,7 @@
             #expect(stage.on { _ in record.received.map(\.count) } == [2, 2])
         }
 
-        @Test("key paths of a collection limit what counts as a modification", arguments: [true, false])
+        @Test("Key paths of a collection limit what counts as a modification", arguments: [true, false])
         func collectionKeyPaths(_ byName: Bool) throws {
             let record = stage.record { realm in
                 let results = realm.objects(FakeObject.self)
@@ -129,7 +129,7 @@
             #expect(record.count == 2)
         }
 
-        @Test("changesetPublisher sends the collection, then its changes")
+        @Test("`changesetPublisher` sends the collection, then its changes")
         func changesets() throws {
             let record = stage.record { $0.objects(FakeObject.self).changesetPublisher }
             try stage.write { realm in
@@ -146,7 +146,7 @@
             #expect((deletions, insertions, modifications) == ([], [1], [0]))
         }
 
-        @Test("maps and sections send their changes too")
+        @Test("Maps and sections send their changes too")
         func mapsAndSections() throws {
             let maps = stage.record { Self.object($0).map.changesetPublisher }
             let values = stage.record { Self.object($0).map.collectionPublisher }
@@ -172,7 +172,7 @@
 
         // MARK: Tokens
 
-        @Test("saveToken allows a write without a notification")
+        @Test("`saveToken` allows a write without a notification")
         func savesToken() throws {
             let holder = TokenHolder()
             let record = stage.record {
@@ -188,7 +188,7 @@
             #expect(record.count == 2)
         }
 
-        @Test("tokens of Realms, objects, change sets, maps and signals are kept too")
+        @Test("Tokens of Realms, objects, change sets, maps and signals are kept too")
         func savesTokens() {
             let holders = (0..<5).map { _ in TokenHolder() }
             let bag = stage.on { realm in
@@ -209,7 +209,7 @@
 
         // MARK: Demand
 
-        @Test("without demand, the last value waits")
+        @Test("Without demand, the last value waits")
         func demandOfValues() throws {
             let record = stage.record({ $0.objects(FakeObject.self).collectionPublisher }, demand: .max(1))
             #expect(record.count == 1)
@@ -221,7 +221,7 @@
             #expect(record.callsElsewhere == 0)
         }
 
-        @Test("without demand, all changes wait, in order")
+        @Test("Without demand, all changes wait, in order")
         func demandOfChanges() throws {
             let record = stage.record({ $0.objects(FakeObject.self).changesetPublisher }, demand: .none)
             for id in ["2", "3"] { try stage.write { $0.add(FakeObject(id)) } }
@@ -238,7 +238,7 @@
             #expect(insertions == [2])
         }
 
-        @Test("the completion after a deletion waits for the values before it")
+        @Test("The completion after a deletion waits for the values before it")
         func endWaits() throws {
             let record = stage.record({ changesetPublisher(Self.object($0)) }, demand: .none)
             try stage.write { Self.object($0).value = "b" }
@@ -249,7 +249,7 @@
             #expect(record.count == 1 && record.isFinished)
         }
 
-        @Test("a dropped subscription receives nothing")
+        @Test("A dropped subscription receives nothing")
         func dropped() throws {
             var calls = 0
             stage.on { realm in
@@ -262,7 +262,7 @@
 
         // MARK: Programmer errors
 
-        @Test("subscribing to an unmanaged or frozen object is a programmer error")
+        @Test("Subscribing to an unmanaged or frozen object is a programmer error")
         func refuses() throws {
             let unmanaged = catchMisuse { _ = FakeObject().objectWillChange.sink {} }
             #expect(
@@ -274,7 +274,7 @@
             #expect(frozen?.contains("Frozen Realms do not change") == true)
         }
 
-        @Test("only queues can be used with subscribe(on:)")
+        @Test("Only queues can be used with subscribe(on:)")
         func refusesSchedulers() throws {
             let stage = stage
             let words = catchMisuse {
@@ -285,7 +285,7 @@
             #expect(words?.contains("only serial dispatch queues are currently implemented") == true)
         }
 
-        @Test("concurrent queues cannot be used with subscribe(on:)")
+        @Test("Concurrent queues cannot be used with subscribe(on:)")
         func refusesConcurrentQueues() throws {
             let concurrent = DispatchQueue(label: "many", attributes: .concurrent)
             let words = try catchMisuse {

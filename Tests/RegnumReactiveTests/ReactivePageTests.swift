@@ -57,7 +57,7 @@
 
     @Suite("The publishers guide")
     struct ReactivePageTests {
-        @Test("the listing of the guide is in this file")
+        @Test("The listing of the guide is in this file")
         func listing() throws {
             let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
                 .deletingLastPathComponent()

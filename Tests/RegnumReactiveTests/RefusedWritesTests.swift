@@ -54,7 +54,7 @@
             }
         }
 
-        @Test("deleting sinks report unmanaged objects, alone, in arrays and beside managed ones")
+        @Test("Deleting sinks report unmanaged objects, alone, in arrays and beside managed ones")
         func sinksDelete() {
             expect([foreign]) { realm, words in
                 Just(FakeObject("2")).subscribe(realm.sink.delete { _, error in words.note(error) })
@@ -69,7 +69,7 @@
             }
         }
 
-        @Test("deleting static sinks report unmanaged objects, alone, in arrays and beside managed ones")
+        @Test("Deleting static sinks report unmanaged objects, alone, in arrays and beside managed ones")
         func staticSinksDelete() {
             expect([foreign, foreign]) { _, words in
                 Just(FakeObject("2")).subscribe(Realm.sink.delete { _, error in words.note(error) })
@@ -85,7 +85,7 @@
             }
         }
 
-        @Test("operations that delete unmanaged objects fail", arguments: [ReactiveRealmThread.current, .background])
+        @Test("Operations that delete unmanaged objects fail", arguments: [ReactiveRealmThread.current, .background])
         func operationsDelete(_ thread: ReactiveRealmThread) throws {
             let one = stage.record { FakeObject("2").delete(realm: $0, thread: thread) }
             let many = stage.record { [FakeObject("2"), $0.objects(FakeObject.self)[0]].delete(thread: thread) }
@@ -97,7 +97,7 @@
             stage.on { #expect($0.objects(FakeObject.self).count == 1) }
         }
 
-        @Test("objects of another file are refused by sinks and operations")
+        @Test("Objects of another file are refused by sinks and operations")
         func otherFile() throws {
             let configuration = other.configuration
             try stage.on { realm in
@@ -122,7 +122,7 @@
             #expect(words.all.first?.hasPrefix(elsewhereManaged) == true)
         }
 
-        @Test("frozen Realms and unknown classes are refused by sinks")
+        @Test("Frozen Realms and unknown classes are refused by sinks")
         func kinds() {
             expect(["Can't perform transactions on a frozen Realm"]) { realm, words in
                 Just(FakeObject("2")).subscribe(realm.freeze().sink.add { _, error in words.note(error) })

@@ -48,7 +48,7 @@
 
     @Suite("RxRealm's deprecated names")
     struct RetiredNamesTests {
-        @Test("deprecated names publish the same as current names")
+        @Test("Deprecated names publish the same as current names")
         func names() throws {
             let calls: any RetiredCalls.Type = Retired.self
             let stage = try Stage()

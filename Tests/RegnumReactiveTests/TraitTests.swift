@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The trait Publishers")
 struct TraitTests {
-    @Test("the only declaration without the trait says how to enable the trait")
+    @Test("The only declaration without the trait says how to enable the trait")
     func message() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

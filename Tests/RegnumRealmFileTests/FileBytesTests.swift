@@ -20,7 +20,7 @@ private final class NumberedBytes: ByteSource {
 
 @Suite struct FileBytesTests {
     // An empty value at the end of a file whose pieces are all full once belonged to a piece that does not exist.
-    @Test("no bytes can be read from every offset, also from the end", arguments: [1, 65_535, 65_536, 65_537, 131_072])
+    @Test("No bytes can be read from every offset, also from the end", arguments: [1, 65_535, 65_536, 65_537, 131_072])
     func noBytes(byteCount: Int) throws {
         let bytes = try FileBytes(NumberedBytes(byteCount))
         let first = try bytes.pointer(at: 0, count: 0)

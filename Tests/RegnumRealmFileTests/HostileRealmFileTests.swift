@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(
-        "a changed byte gives an error that names the file, or values",
+        "A changed byte gives an error that names the file, or values",
         arguments: ["all_types_v22", "all_types_v24_streaming"])
     func changedBytes(_ name: String) throws {
         let scratch = try Scratch()
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(
-        "a changed byte of a file of formats up to 9 gives an error or values", arguments: OldFormatSamples.all.indices
+        "A changed byte of a file of formats up to 9 gives an error or values", arguments: OldFormatSamples.all.indices
     )
     func changedBytesOfOldFormats(_ sample: Int) throws {
         let scratch = try Scratch()
@@ -84,7 +84,7 @@ import Testing
         #expect(failures > bytes.count / 8)
     }
 
-    @Test("a truncated file is refused, or the rest is read")
+    @Test("A truncated file is refused, or the rest is read")
     func truncated() throws {
         let scratch = try Scratch()
         let bytes = try Fixture.bytes("all_types_v24.realm")
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test("an empty file, a database that was never written, and foreign files give different errors")
+    @Test("An empty file, a database that was never written, and foreign files give different errors")
     func otherFiles() throws {
         let scratch = try Scratch()
         #expect(try code { try RealmFile(url: scratch.file([])) } == .notARealmFile)
@@ -124,7 +124,7 @@ import Testing
         #expect(try code { try RealmFile(url: scratch.file(newer)) } == .unsupportedFormat(1))
     }
 
-    @Test("cycles of nodes, and nodes with many parents, end with an error")
+    @Test("Cycles of nodes, and nodes with many parents, end with an error")
     func circles() throws {
         let scratch = try Scratch()
         // A tree of inner nodes, each of which has the next one a hundred times as a child: 100^12 leaves.

@@ -23,7 +23,7 @@ import Testing
         #expect(realm.configuration.integrityFindings().isEmpty)
     }
 
-    @Test("without the setting the file is refused, and the error names the setting")
+    @Test("Without the setting the file is refused, and the error names the setting")
     func refused() throws {
         let scratch = try Scratch()
         let url = try scratch.fixture("all_types_v24.realm", as: "default.realm")
@@ -38,7 +38,7 @@ import Testing
         #expect(try Data(contentsOf: url) == before)
     }
 
-    @Test("the file is imported once, and the original kept")
+    @Test("The file is imported once, and the original kept")
     func imports() throws {
         let scratch = try Scratch()
         let url = try scratch.fixture("all_types_v24.realm", as: "default.realm")
@@ -59,7 +59,7 @@ import Testing
         #expect(reports.withLock { $0[0].isComplete && $0[0].classes.allSatisfy { $0.checksum != nil } })
     }
 
-    @Test("the original is removed if it need not be kept, and the name of another file is not taken")
+    @Test("The original is removed if it need not be kept, and the name of another file is not taken")
     func originals() throws {
         let scratch = try Scratch()
         let url = try scratch.fixture("all_types_v24.realm", as: "default.realm")
@@ -74,7 +74,7 @@ import Testing
         #expect(try RealmFile(url: scratch["second.realm.legacy-2"]).formatVersion == 24)
     }
 
-    @Test("the original is always kept if a value could not be imported")
+    @Test("The original is always kept if a value could not be imported")
     func lossyOriginal() throws {
         let scratch = try Scratch()
         // Its sets contain NaN twice.
@@ -88,7 +88,7 @@ import Testing
 
     // A process that had found Realm's file, and then waited for the process that imported it, once took the new file
     // for a file of Realm with another key.
-    @Test("a second import does not touch the imported file", arguments: [nil, Fixture.key])
+    @Test("A second import does not touch the imported file", arguments: [nil, Fixture.key])
     func comesSecond(key: Data?) throws {
         #if !Encryption
             if key != nil { return }
@@ -107,7 +107,7 @@ import Testing
     }
 
     #if Encryption
-        @Test("an encrypted file is imported with the key of the configuration, and stays encrypted")
+        @Test("An encrypted file is imported with the key of the configuration, and stays encrypted")
         func encrypted() throws {
             let scratch = try Scratch()
             let url = try scratch.fixture("all_types_v24_encrypted.realm", as: "default.realm")
@@ -126,7 +126,7 @@ import Testing
         }
     #endif
 
-    @Test("the migration block runs from the version of the old file")
+    @Test("The migration block runs from the version of the old file")
     func migrates() throws {
         let scratch = try Scratch()
         let url = try scratch.fixture("all_types_v24.realm", as: "default.realm")
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test("threads that open the file at once import it once")
+    @Test("Threads that open the file at once import it once")
     func atOnce() async throws {
         let scratch = try Scratch()
         let url = try scratch.fixture("all_types_v24.realm", as: "default.realm")
@@ -166,7 +166,7 @@ import Testing
 
     private struct Stop: Error {}
 
-    @Test("an import that fails does not change the old file")
+    @Test("An import that fails does not change the old file")
     func fails() throws {
         let scratch = try Scratch()
         let url = try scratch.fixture("all_types_v24.realm", as: "default.realm")
@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    @Test("a killed process leaves the old file or the new one", arguments: 0..<16)
+    @Test("A killed process leaves the old file or the new one", arguments: 0..<16)
     func killed(_ step: Int) async throws {
         let scratch = try Scratch()
         let url = try scratch.fixture("all_types_v24.realm", as: "default.realm")

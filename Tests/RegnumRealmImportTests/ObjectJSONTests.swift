@@ -15,7 +15,7 @@ import Testing
         return count
     }
 
-    @Test("a file with all types can be restored from its lines", arguments: ["all_types_v23", "all_types_v24"])
+    @Test("A file with all types can be restored from its lines", arguments: ["all_types_v23", "all_types_v24"])
     func roundTrip(_ name: String) throws {
         let scratch = try Scratch()
         let old = try scratch.fixture("\(name).realm")
@@ -38,7 +38,7 @@ import Testing
         #expect(try Data(contentsOf: scratch["again.json"]) == Data(contentsOf: scratch["imported.json"]))
     }
 
-    @Test("single classes, and lines without a schema, can be imported")
+    @Test("Single classes, and lines without a schema, can be imported")
     func parts() throws {
         let scratch = try Scratch()
         let old = try scratch.fixture("all_types_v24.realm")
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(
-        "an error names an invalid line, and no file is left",
+        "An error names an invalid line, and no file is left",
         arguments: [
             (#"{"class":"Dog","key":1,"value":{"age":"old"}}"#, "age"), (#"{"class":"Cat","key":1,"value":{}}"#, "Cat"),
             (#"{"class":"Dog","key":1}"#, "Line 2"), (#"{"class":"Dog","key":1,"value":{"#, "Line 2"),
@@ -77,7 +77,7 @@ import Testing
 
     // The magnitude of the least integer is out of range for its type.
     @Test(
-        "an error names the property of a number out of range",
+        "An error names the property of a number out of range",
         arguments: [
             (#"{"day":{"$date":{"$numberLong":"0"},"$nanoseconds":-9223372036854775808}}"#, "Dog.day"),
             (#"{"price":{"$numberDecimal":"1E-9223372036854775808"}}"#, "Dog.price"),
@@ -96,7 +96,7 @@ import Testing
         #expect(try scratch.names == ["in.json"])
     }
 
-    @Test("values of any type keep their types")
+    @Test("Values of any type keep their types")
     func anyValues() throws {
         let scratch = try Scratch()
         let lines = [

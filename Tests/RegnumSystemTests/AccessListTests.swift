@@ -55,7 +55,7 @@ import Testing
 
         // The group permissions of a file with a list show the maximum that the list allows. Its compacted copy once
         // had these without the list, so that the whole group gained access, and the users of the list lost theirs.
-        @Test("a file that replaces another has its access list")
+        @Test("A file that replaces another has its access list")
         func replacement() throws {
             try withFiles(firstHasList: true) { source, target in
                 try #expect(takeAccess(source, target, asReplacement: true) == 0o660)
@@ -63,7 +63,7 @@ import Testing
             }
         }
 
-        @Test("only its owner can use a copy of a file with an access list")
+        @Test("Only its owner can use a copy of a file with an access list")
         func copy() throws {
             try withFiles(firstHasList: true) { source, target in
                 try #expect(takeAccess(source, target, asReplacement: false) == 0o600)
@@ -71,7 +71,7 @@ import Testing
             }
         }
 
-        @Test("the access list of a new file is removed if the file that it replaces has none")
+        @Test("The access list of a new file is removed if the file that it replaces has none")
         func without() throws {
             try withFiles(firstHasList: false) { source, target in
                 try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: source)

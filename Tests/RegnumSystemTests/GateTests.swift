@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test("waiters enter in order of arrival")
+    @Test("Waiters enter in order of arrival")
     func order() {
         let (gate, came, went, left) = (Gate(), Log(), Log(), Log())
         gate.enter()
@@ -50,7 +50,7 @@ import Testing
         #expect(gate.tryEnter())
     }
 
-    @Test("one thread enters at a time, and none is lost")
+    @Test("One thread enters at a time, and none is lost")
     func exclusion() {
         let (gate, ended) = (Gate(), Log())
         let sum = Sum()
@@ -73,7 +73,7 @@ import Testing
         var number = 0
     }
 
-    @Test("another thread may release the gate, and tryEnter only succeeds if it is free")
+    @Test("Another thread may release the gate, and tryEnter only succeeds if it is free")
     func otherThread() {
         let (gate, log) = (Gate(), Log())
         #expect(gate.tryEnter())
@@ -91,7 +91,7 @@ import Testing
         #expect(!isLong)
     }
 
-    @Test("a thread that waits longer than its patience is notified once, and continues to wait")
+    @Test("A thread that waits longer than its patience is notified once, and continues to wait")
     func patience() {
         let (gate, log) = (Gate(), Log())
         gate.enter()

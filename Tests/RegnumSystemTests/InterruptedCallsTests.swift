@@ -13,7 +13,7 @@
 
     @Suite struct InterruptedCallsTests {
         /// A forked child, because the system delivers a signal to any thread of a process, and the child has only one.
-        @Test("a call that signals interrupt is repeated")
+        @Test("A call that signals interrupt is repeated")
         func lock() async throws {
             await #expect(processExitsWith: .success) {
                 // If a call waits for ever.

@@ -54,7 +54,7 @@ struct CatchAsyncMisuseTests {
         try await keeper.add(1)
     }
 
-    @Test("a body without misuse runs to its end, across actors and awaits")
+    @Test("A body without misuse runs to its end, across actors and awaits")
     func clean() async throws {
         let words = try await catchAsyncMisuse { [keeper] in
             try await keeper.add(2)
@@ -67,7 +67,7 @@ struct CatchAsyncMisuseTests {
         #expect(try await keeper.count() == 3)
     }
 
-    @Test("misuse of an actor's object on another thread is caught, also after an await")
+    @Test("Misuse of an actor's object on another thread is caught, also after an await")
     func wrongPlace() async throws {
         let words = try await catchAsyncMisuse { [keeper] in
             let leaked = try await keeper.object()
@@ -79,7 +79,7 @@ struct CatchAsyncMisuseTests {
         #expect(try await keeper.count() == 1)
     }
 
-    @Test("misuse in a child task is caught")
+    @Test("Misuse in a child task is caught")
     func children() async throws {
         let words = try await catchAsyncMisuse { [keeper] in
             let leaked = try await keeper.object()
@@ -90,7 +90,7 @@ struct CatchAsyncMisuseTests {
         #expect(words?.isEmpty == false)
     }
 
-    @Test("misuse on an actor is caught, and others can write")
+    @Test("Misuse on an actor is caught, and others can write")
     func onActor() async throws {
         let other = PupKeeper(identifier)
         let words = try await catchAsyncMisuse {
@@ -102,7 +102,7 @@ struct CatchAsyncMisuseTests {
         #expect(try await keeper.count() == 2)
     }
 
-    @Test("a write begun in the body is cancelled")
+    @Test("A write begun in the body is cancelled")
     func writes() async throws {
         let words = try await catchAsyncMisuse { [identifier] in
             let realm = try makeRealm(identifier)
@@ -116,7 +116,7 @@ struct CatchAsyncMisuseTests {
         #expect(try await keeper.count() == 2)
     }
 
-    @Test("an error of the body is rethrown")
+    @Test("An error of the body is rethrown")
     func thrown() async {
         await #expect(throws: Refusal.self) {
             try await catchAsyncMisuse {
@@ -126,7 +126,7 @@ struct CatchAsyncMisuseTests {
         }
     }
 
-    @Test("task-local values and cancellation reach the body")
+    @Test("Task-local values and cancellation reach the body")
     func context() async {
         await Flag.$isSet.withValue(true) {
             let words = await catchAsyncMisuse { #expect(Flag.isSet) }
@@ -144,7 +144,7 @@ struct CatchAsyncMisuseTests {
         #expect(await task.value == nil)
     }
 
-    @Test("catchMisuse can be nested inside, and many bodies run at once", arguments: [64])
+    @Test("`catchMisuse` can be nested inside, and many bodies run at once", arguments: [64])
     func many(_ count: Int) async {
         let texts = await withTaskGroup(of: String?.self) { group in
             for i in 0..<count {

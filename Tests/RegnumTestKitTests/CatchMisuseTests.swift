@@ -66,7 +66,7 @@ struct CatchMisuseTests {
     }
 
     @Test(
-        "catchMisuse returns the message of each kind of misuse, and the Realm stays usable",
+        "`catchMisuse` returns the message of each kind of misuse, and the Realm stays usable",
         arguments: Kind.allCases)
     func kinds(_ kind: Kind) throws {
         let words = try catchMisuse { try commit(kind) }
@@ -76,7 +76,7 @@ struct CatchMisuseTests {
         #expect(realm.object(ofType: Pup.self, forPrimaryKey: 7) != nil)
     }
 
-    @Test("misuse on another thread is caught on that thread")
+    @Test("Misuse on another thread is caught on that thread")
     func wrongThread() {
         nonisolated(unsafe) let realm = realm
         nonisolated(unsafe) var words: String?
@@ -89,14 +89,14 @@ struct CatchMisuseTests {
         #expect(words?.hasPrefix("Realm accessed from incorrect thread.") == true)
     }
 
-    @Test("a body without misuse runs to its end")
+    @Test("A body without misuse runs to its end")
     func noMisuse() {
         var count = 0
         #expect(catchMisuse { count = realm.objects(Pup.self).count } == nil)
         #expect(count == 1)
     }
 
-    @Test("an error of the body is rethrown")
+    @Test("An error of the body is rethrown")
     func throwing() throws {
         #expect(throws: Refusal.self) { _ = try catchMisuse { try realm.write { throw Refusal() } } }
         #expect(!realm.isInWriteTransaction)
@@ -104,7 +104,7 @@ struct CatchMisuseTests {
 
     // MARK: Writes
 
-    @Test("a write begun in the body is cancelled and its changes are gone")
+    @Test("A write begun in the body is cancelled and its changes are gone")
     func cancelled() throws {
         let words = try catchMisuse {
             try realm.write {
@@ -119,7 +119,7 @@ struct CatchMisuseTests {
         #expect(realm.objects(Pup.self).count == 1)
     }
 
-    @Test("a write begun before the body stays open")
+    @Test("A write begun before the body stays open")
     func kept() throws {
         realm.beginWrite()
         pup.name = "changed"
@@ -130,7 +130,7 @@ struct CatchMisuseTests {
     }
 
     @Test(
-        "a write that a body without misuse leaves open stays open, and misuse in the outer body cancels it"
+        "A write that a body without misuse leaves open stays open, and misuse in the outer body cancels it"
     )
     func leftOpen() {
         #expect(catchMisuse { realm.beginWrite() } == nil)
@@ -144,7 +144,7 @@ struct CatchMisuseTests {
         #expect(!realm.isInWriteTransaction)
     }
 
-    @Test("open writes on several Realms are all cancelled, and another thread can write at once")
+    @Test("Open writes on several Realms are all cancelled, and another thread can write at once")
     func severalRealms() throws {
         let identifier = UUID().uuidString
         let other = try makeRealm(identifier)
@@ -166,7 +166,7 @@ struct CatchMisuseTests {
 
     // MARK: Nesting and repetition
 
-    @Test("the innermost call receives the message")
+    @Test("The innermost call receives the message")
     func nested() {
         let outer = catchMisuse {
             #expect(Self.isOutsideWrite(catchMisuse { pup.name = "x" }))
@@ -176,7 +176,7 @@ struct CatchMisuseTests {
         #expect(outer == "Can't cancel a non-existing write transaction")
     }
 
-    @Test("a thousand misuses are caught, inside and outside of writes", arguments: 0..<4)
+    @Test("A thousand misuses are caught, inside and outside of writes", arguments: 0..<4)
     func thousand(_ lane: Int) throws {
         for i in 0..<250 {
             #expect(Self.isOutsideWrite(catchMisuse { pup.name = "\(lane) \(i)" }))
@@ -191,7 +191,7 @@ struct CatchMisuseTests {
         #expect(pup.name == "Rex")
     }
 
-    @Test("variables that an abandoned body was changing can be changed again")
+    @Test("Variables that an abandoned body was changing can be changed again")
     func accesses() {
         for i in 0..<200 {
             #expect(Self.isOutsideWrite(catchMisuse { change(&Self.counter) }))
@@ -206,7 +206,7 @@ struct CatchMisuseTests {
     // MARK: Executors
 
     @MainActor
-    @Test("on the main actor the body runs on the main actor")
+    @Test("On the main actor the body runs on the main actor")
     func mainActor() async throws {
         let realm = try makeRealm()
         let pup = Pup(value: ["id": 1])
@@ -221,7 +221,7 @@ struct CatchMisuseTests {
         }
     }
 
-    @Test("on an actor the body runs on the actor")
+    @Test("On an actor the body runs on the actor")
     func actor() async {
         #expect(await Kennel().misuse(times: 250) == 250)
     }
@@ -237,7 +237,7 @@ struct CatchMisuseTests {
         }
     }
 
-    @Test("outside catchMisuse a misuse still ends the process")
+    @Test("Outside catchMisuse a misuse still ends the process")
     func uncaught() async {
         await #expect(processExitsWith: .failure) {
             _ = catchMisuse { _ = List<Int>()[3] }

@@ -16,7 +16,7 @@ struct ExpectIntegrityTests {
         try body(folder)
     }
 
-    @Test("an open file without damage passes")
+    @Test("An open file without damage passes")
     func openFile() throws {
         try withFolder { folder in
             let url = folder.appendingPathComponent("a.realm")
@@ -34,14 +34,14 @@ struct ExpectIntegrityTests {
         }
     }
 
-    @Test("data in memory without damage passes")
+    @Test("Data in memory without damage passes")
     func memory() throws {
         let realm = try makeRealm()
         try realm.write { realm.add(Pup(value: ["id": 1])) }
         #expect(expectIntegrity(of: realm.configuration) == [])
     }
 
-    @Test("damage is an issue at the caller's line, also if the file is open")
+    @Test("Damage is an issue at the caller's line, also if the file is open")
     func damage() throws {
         try withFolder { folder in
             let url = folder.appendingPathComponent("a.realm")
@@ -68,7 +68,7 @@ struct ExpectIntegrityTests {
         }
     }
 
-    @Test("a missing file is an issue, and is not created")
+    @Test("A missing file is an issue, and is not created")
     func missing() throws {
         try withFolder { folder in
             let url = folder.appendingPathComponent("none.realm")
@@ -80,7 +80,7 @@ struct ExpectIntegrityTests {
         }
     }
 
-    @Test("a check inside a write transaction is misuse, instead of waiting for ever")
+    @Test("A check inside a write transaction is misuse, instead of waiting for ever")
     func insideWrite() throws {
         let realm = try makeRealm()
         realm.beginWrite()

@@ -49,7 +49,7 @@ struct ExpectSurvivalTests {
         if sum != 100 { throw Lost() }
     }
 
-    @Test("code that changes everything in one transaction survives every fault", arguments: StorageFault.allCases)
+    @Test("Code that changes everything in one transaction survives every fault", arguments: StorageFault.allCases)
     func one(_ fault: StorageFault) throws {
         let runs = try expectSurvival(KitAccount.self, of: [fault], limit: 24, prepare: prepare) { realm in
             try move(30, realm, inOneWrite: true)
@@ -60,7 +60,7 @@ struct ExpectSurvivalTests {
         #expect(runs >= 2)
     }
 
-    @Test("code that needs two transactions fails, and the failure names the fault and the call")
+    @Test("Code that needs two transactions fails, and the failure names the fault and the call")
     func two() throws {
         for fault in StorageFault.allCases {
             let texts = issues {
@@ -79,7 +79,7 @@ struct ExpectSurvivalTests {
         }
     }
 
-    @Test("a disk that fails on demand gives the errors of a real one, and works again afterwards")
+    @Test("A disk that fails on demand gives the errors of a real one, and works again afterwards")
     func faulty() throws {
         let faulty = try FaultyRealm(KitAccount.self)
         try prepare(faulty.realm)
@@ -94,7 +94,7 @@ struct ExpectSurvivalTests {
         }
     }
 
-    @Test("a provider fails at the calls that a test names")
+    @Test("A provider fails at the calls that a test names")
     func provider() throws {
         let configuration = Realm.Configuration(
             inMemoryIdentifier: UUID().uuidString, objectTypes: [KitAccount.self])
@@ -170,7 +170,7 @@ struct ExpectMigrationsTests {
         try body(try Shipped.fixtures(in: folder))
     }
 
-    @Test("all fixtures migrate to the newest version, directly and step by step, and are not changed")
+    @Test("All fixtures migrate to the newest version, directly and step by step, and are not changed")
     func all() throws {
         try withFixtures { fixtures in
             var names: [String] = []
@@ -184,7 +184,7 @@ struct ExpectMigrationsTests {
         }
     }
 
-    @Test("a migration block that forgets an old version is found by migrating step by step")
+    @Test("A migration block that forgets an old version is found by migrating step by step")
     func forgotten() throws {
         try withFixtures { fixtures in
             let texts = issues {
@@ -196,7 +196,7 @@ struct ExpectMigrationsTests {
         }
     }
 
-    @Test("a refused rehearsal, a throwing check, and a missing fixture are failures")
+    @Test("A refused rehearsal, a throwing check, and a missing fixture are failures")
     func failures() throws {
         try withFixtures { fixtures in
             let same = Realm.Configuration(schemaVersion: 2, objectTypes: [Shipped.Third.self])
@@ -211,7 +211,7 @@ struct ExpectMigrationsTests {
         }
     }
 
-    @Test("a fixture is copied to a separate folder, and is not changed")
+    @Test("A fixture is copied to a separate folder, and is not changed")
     func copies() throws {
         try withFixtures { fixtures in
             let fixture = fixtures[0]
@@ -232,7 +232,7 @@ struct ExpectMigrationsTests {
     }
 
     // A copy once had the permissions of the fixture: it could not be migrated.
-    @Test("copies of a read-only fixture can be written, and the fixture stays read-only")
+    @Test("Copies of a read-only fixture can be written, and the fixture stays read-only")
     func readOnlyFixture() throws {
         func permissions(_ url: URL) throws -> Int? {
             try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? Int
@@ -258,7 +258,7 @@ struct ExpectMigrationsTests {
     }
 
     // Child processes run the exit handlers too.
-    @Test("a forked child that ends keeps its parent's copies")
+    @Test("A forked child that ends keeps its parent's copies")
     func copiesOfParent() async throws {
         await #expect(processExitsWith: .success) {
             let fixture = FileManager.default.temporaryDirectory.appendingPathComponent("fixture-\(UUID().uuidString)")
@@ -276,7 +276,7 @@ struct ExpectMigrationsTests {
         }
     }
 
-    @Test("copies of fixtures are removed when the process ends")
+    @Test("Copies of fixtures are removed when the process ends")
     func copiesGo() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("shipped-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -293,7 +293,7 @@ struct ExpectMigrationsTests {
         #expect(copy.hasSuffix("/fixture") && !FileManager.default.fileExists(atPath: copy))
     }
 
-    @Test("a changed schema fails with its new hash and its text")
+    @Test("A changed schema fails with its new hash and its text")
     func schema() throws {
         let texts = issues { try expectSchema(of: [KitAccount.self], hash: "0") }
         let text = try #require(texts.first)

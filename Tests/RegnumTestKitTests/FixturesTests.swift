@@ -32,7 +32,7 @@ struct FixturesTests {
         }
         """
 
-    @Test("a builder adds objects, lists of them and conditional ones, in one transaction")
+    @Test("A builder adds objects, lists of them and conditional ones, in one transaction")
     func builder() throws {
         let isOld = true
         try realm.seed {
@@ -68,7 +68,7 @@ struct FixturesTests {
     }
 
     @Test(
-        "an error names the value that does not fit the classes, and nothing is added",
+        "An error names the value that does not fit the classes, and nothing is added",
         arguments: [
             ("[]", "fixture: must be an object of arrays"), ("{", "fixture: is no JSON"),
             (#"{"Cat": [{}]}"#, "Cat[0]: the realm has no class 'Cat'"),
@@ -123,13 +123,13 @@ struct FixturesTests {
             uuid: 00000000-0000-0000-0000-000000000001
         """
 
-    @Test("a snapshot is a text of all objects, the same in each run")
+    @Test("A snapshot is a text of all objects, the same in each run")
     func snapshot() throws {
         try realm.seed(json: Data(Self.json.utf8))
         #expect(expectSnapshot(of: realm, matches: Self.text))
     }
 
-    @Test("a snapshot can be limited to some classes, and omit properties")
+    @Test("A snapshot can be limited to some classes, and omit properties")
     func redacted() throws {
         try realm.seed(json: Data(Self.json.utf8))
         try realm.write { realm.objects(KitKeeper.self)[0].pets.append(objectsIn: realm.objects(KitPet.self)) }
@@ -138,7 +138,7 @@ struct FixturesTests {
         #expect(text.contains("pets: [KitPet #0, KitPet #1]"))
     }
 
-    @Test("a difference is shown by its lines and their context")
+    @Test("A difference is shown by its lines and their context")
     func difference() throws {
         try realm.seed(json: Data(Self.json.utf8))
         try realm.write { realm.objects(KitKeeper.self)[0].name = "Eve" }
@@ -159,7 +159,7 @@ struct FixturesTests {
             ], "\(texts)")
     }
 
-    @Test("a snapshot file is written once, for review, and compared from then on")
+    @Test("A snapshot file is written once, for review, and compared from then on")
     func file() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("snapshots-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -173,7 +173,7 @@ struct FixturesTests {
 
     // MARK: Determinism
 
-    @Test("identifiers are counted up", .countedObjectIds)
+    @Test("Identifiers are counted up", .countedObjectIds)
     func identifiers() {
         let ids = TestIdentifiers()
         #expect(ids.integer() == 1)
@@ -187,7 +187,7 @@ struct FixturesTests {
 
     // The schema of a class is read from an instance. Its identifiers once came from the active generator, so that the
     // first test of a process counted from 2. Now they come from the system.
-    @Test("the first use of a class consumes no identifier")
+    @Test("The first use of a class consumes no identifier")
     func firstUse() {
         final class Unseen: Object {
             @Persisted(primaryKey: true) var id: ObjectId
@@ -196,10 +196,10 @@ struct FixturesTests {
         withCountedObjectIds { #expect(Unseen().id.stringValue == "000000000000000000000001") }
     }
 
-    @Test("without the trait identifiers are unique")
+    @Test("Without the trait identifiers are unique")
     func generated() { #expect(ObjectId.generate().stringValue.hasPrefix("0000000000") == false) }
 
-    @Test("a test clock stands still, advances with each read, or on request")
+    @Test("A test clock stands still, advances with each read, or on request")
     func clock() {
         let clock = TestClock()
         #expect(clock.now == clock.now)
@@ -211,7 +211,7 @@ struct FixturesTests {
         #expect([ticking.now, ticking.now].map(\.timeIntervalSinceReferenceDate) == [0, 2])
     }
 
-    @Test("a generator gives the same values for the same seed")
+    @Test("A generator gives the same values for the same seed")
     func generator() {
         func values(_ seed: UInt64) -> [String] {
             var generator = SeededGenerator(seed: seed)

@@ -48,7 +48,7 @@ struct HostileFixturesTests {
         (#"{"HostilePart": [{}]}"#, "HostilePart: is embedded"),
     ]
 
-    @Test("a value that cannot be stored throws an error with its path, and nothing is added", arguments: wrong)
+    @Test("A value that cannot be stored throws an error with its path, and nothing is added", arguments: wrong)
     func refused(_ text: String, _ words: String) throws {
         let realm = try Realm()
         let error = #expect(throws: FixtureError.self) { try realm.seed(json: Data(text.utf8)) }
@@ -56,7 +56,7 @@ struct HostileFixturesTests {
         #expect(realm.isEmpty)
     }
 
-    @Test("a hundred nested levels are stored")
+    @Test("A hundred nested levels are stored")
     func allowed() throws {
         let realm = try Realm()
         let rows = Self.nested(#"{"id":1,"next":"#, "}", 100, "null")

@@ -17,7 +17,7 @@ struct KitKilledProcessTests {
     }
 
     @Test(
-        "a process dies at the given storage call, and its unfinished write is undone", arguments: [0, 1, 1_000_000])
+        "A process dies at the given storage call, and its unfinished write is undone", arguments: [0, 1, 1_000_000])
     func killed(_ call: Int) async throws {
         let test = try TestRealm(KitAccount.self, storage: .file)
         try test.realm.seed {
@@ -39,7 +39,7 @@ struct KitKilledProcessTests {
         try Self.move(1, test.realm)
     }
 
-    @Test("an error of the block is rethrown, and nothing is killed")
+    @Test("An error of the block is rethrown, and nothing is killed")
     func thrown() async throws {
         let test = try TestRealm(KitAccount.self, storage: .file)
         let path = try #require(test.configuration.fileURL?.path)

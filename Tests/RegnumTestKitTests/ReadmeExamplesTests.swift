@@ -142,7 +142,7 @@ struct ReadmeTextTests {
     }
 
     @Test(
-        "every listing about testing is in a test, line by line",
+        "Every listing about testing is in a test, line by line",
         arguments: [
             ("Sources/RegnumTestKit/RegnumTestKit.docc/TenExamples.md", "Test your app", 10),
             ("Sources/RegnumTestKit/RegnumTestKit.docc/TestingYourApp.md", "", 12),

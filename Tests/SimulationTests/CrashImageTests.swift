@@ -8,7 +8,7 @@ import RegnumSystem
 import Testing
 
 @Suite struct CrashImageTests {
-    @Test("every crash image opens with the old state or the new one", arguments: RunSeed.ofLongRuns)
+    @Test("Every crash image opens with the old state or the new one", arguments: RunSeed.ofLongRuns)
     func images(seed: RunSeed) throws {
         let run = CrashRun(seed: seed.value, budget: RunSize.imagesOfSeed)
         do {
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(
-        "with commits of every level, some asynchronous, an image holds the last durable state or a later one",
+        "With commits of every level, some asynchronous, an image holds the last durable state or a later one",
         arguments: RunSeed.ofLongRuns)
     func levels(seed: RunSeed) throws {
         let run = CrashRun(seed: seed.value, budget: RunSize.imagesOfSeed / 4, levels: true)
@@ -42,7 +42,7 @@ import Testing
             && (RunSize.isOptimized || !rareMutants.contains($0))
     }
 
-    @Test("the images reveal each seeded bug", arguments: mutants, RunSize.isOptimized ? Array(1...10) : [1])
+    @Test("The images reveal each seeded bug", arguments: mutants, RunSize.isOptimized ? Array(1...10) : [1])
     func mutant(_ mutant: ProtocolMutant, seed: Int) throws {
         // The rarest take more images than a run has for about one seed in twenty: then another run continues.
         let isFound = (0..<3).contains { turn in

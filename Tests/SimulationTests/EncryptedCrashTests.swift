@@ -9,7 +9,7 @@
 
     @Suite struct EncryptedCrashTests {
         @Test(
-            "every crash image of an encrypted file opens with the old state or the new one",
+            "Every crash image of an encrypted file opens with the old state or the new one",
             arguments: RunSeed.ofLongRuns)
         func images(seed: RunSeed) throws {
             let key = [UInt8](0..<64).withUnsafeBytes { EncryptionKey($0) }

@@ -101,17 +101,17 @@ import Testing
         return try read(try open(last, mutant))
     }
 
-    @Test("an interrupted commit does not come back after a second crash", arguments: 1...10)
+    @Test("An interrupted commit does not come back after a second crash", arguments: 1...10)
     func noGhost(seed: Int) throws {
         #expect(try schedule(nil, seed: UInt64(seed)) == [1, 1, 1])
     }
 
-    @Test("without the nonce, clearing the rejected slot is enough", arguments: 1...10)
+    @Test("Without the nonce, clearing the rejected slot is enough", arguments: 1...10)
     func clearing(seed: Int) throws {
         #expect(try schedule(.nonceRepeated, seed: UInt64(seed)) == [1, 1, 1])
     }
 
-    @Test("without the nonce and the clearing, the schedule shows the ghost", arguments: 1...10)
+    @Test("Without the nonce and the clearing, the schedule shows the ghost", arguments: 1...10)
     func ghost(seed: Int) throws {
         #expect(try schedule(.ghostCommit, seed: UInt64(seed)) == [2, 2, 1])
     }

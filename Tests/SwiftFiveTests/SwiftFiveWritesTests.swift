@@ -22,7 +22,7 @@ private func each(_ numbers: Range<Int>, _ body: (Int) throws -> Void) rethrows 
 private func eventually(_ body: @escaping @Sendable () async throws -> Void) async throws { try await body() }
 
 @Suite struct SwiftFiveWritesTests {
-    @Test("a write that creates an object may be the only expression of a block that returns nothing")
+    @Test("A write that creates an object may be the only expression of a block that returns nothing")
     func inBlocks() throws {
         let realm = try Realm(configuration: configuration())
         take { try! realm.write { realm.create(SpelledItem.self, value: ["id": 0]) } }
@@ -39,7 +39,7 @@ private func eventually(_ body: @escaping @Sendable () async throws -> Void) asy
         #expect(realm.isEmpty)
     }
 
-    @Test("a write that creates an object may be the only expression of a block on a queue")
+    @Test("A write that creates an object may be the only expression of a block on a queue")
     func onQueues() throws {
         let queue = DispatchQueue(label: "spelled")
         let configuration = configuration()
@@ -61,7 +61,7 @@ private func eventually(_ body: @escaping @Sendable () async throws -> Void) asy
         #expect(third == 3 && kept.objects(SpelledItem.self).count == 3)
     }
 
-    @Test("blocks of a queue may capture its Realm")
+    @Test("Blocks of a queue may capture its Realm")
     func captured() throws {
         let queue = DispatchQueue(label: "spelled")
         let configuration = configuration()
@@ -74,7 +74,7 @@ private func eventually(_ body: @escaping @Sendable () async throws -> Void) asy
         queue.sync { #expect(realm.objects(SpelledItem.self).count == 3 && third.id == 3) }
     }
 
-    @Test("a write returns the value of its block")
+    @Test("A write returns the value of its block")
     func results() throws {
         let realm = try Realm(configuration: configuration())
         let first = try realm.write { realm.create(SpelledItem.self, value: ["id": 1]) }

@@ -9,7 +9,7 @@ struct CompatibilityTableTests {
     static let rows = CompatibilityTable.rows(of: Repository.text("COMPATIBILITY.md"))
     static let symbols = Repository.list("Tests/TidyTests/ApiSymbols.txt")
 
-    @Test("every symbol has one row with a known status")
+    @Test("Every symbol has one row with a known status")
     func complete() {
         #expect(Self.symbols.count > 800)
         for complaint in CompatibilityTable.complaints(symbols: Self.symbols, rows: Self.rows) {
@@ -17,7 +17,7 @@ struct CompatibilityTableTests {
         }
     }
 
-    @Test("a symbol that is done has a public declaration")
+    @Test("A symbol that is done has a public declaration")
     func founded() {
         // Read, not compiled: so publishers count also in builds without their trait.
         let modules: Set = ["Regnum", "RealmSwift", "RegnumReactive"]
@@ -28,7 +28,7 @@ struct CompatibilityTableTests {
         }
     }
 
-    @Test("a row that is done or differs names an existing test")
+    @Test("A row that is done or differs names an existing test")
     func shown() {
         let suites = Repository.swiftFiles.filter { $0.path.hasPrefix("Tests/") }
             .reduce(into: [String: Set<String>]()) { all, source in
@@ -41,7 +41,7 @@ struct CompatibilityTableTests {
     }
 
     @Test(
-        "a row without a test, with a missing test, or with a missing function is reported"
+        "A row without a test, with a missing test, or with a missing function is reported"
     )
     func refusesUnshown() {
         let text = """
@@ -73,12 +73,12 @@ struct CompatibilityTableTests {
             ])
     }
 
-    @Test("all 131 points of behaviour are in the table")
+    @Test("All 131 points of behaviour are in the table")
     func behaviour() {
         #expect(Self.rows.count { $0.symbol.hasPrefix("semantics ") } == 131)
     }
 
-    @Test("a missing, unknown, duplicate or badly marked row is reported")
+    @Test("A missing, unknown, duplicate or badly marked row is reported")
     func refuses() {
         let table = """
             | symbol | status | remark |
@@ -108,7 +108,7 @@ struct CompatibilityTableTests {
             ])
     }
 
-    @Test("a row that is done without a declaration is reported")
+    @Test("A row that is done without a declaration is reported")
     func refusesUnfounded() {
         let text = """
             // public func inAComment()

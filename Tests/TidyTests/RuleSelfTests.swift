@@ -130,22 +130,22 @@ struct RuleSelfTests {
             text: licence + "// What this file is for, in a sentence.\n"),
     ]
 
-    @Test("a rule refuses a bad sample", arguments: bad)
+    @Test("A rule refuses a bad sample", arguments: bad)
     func refuses(_ sample: Sample) {
         #expect(!sample.rule(SourceText(path: sample.path, text: sample.text)).isEmpty)
     }
 
-    @Test("a rule passes a good sample", arguments: good)
+    @Test("A rule passes a good sample", arguments: good)
     func passes(_ sample: Sample) {
         #expect(sample.rule(SourceText(path: sample.path, text: sample.text)) == [])
     }
 
     @Test(
-        "bad file names are refused",
+        "Bad file names are refused",
         arguments: ["Sources/Regnum/Größe.swift", "Documentation/my file.md", "Sources/Regnum/Utils/A.swift"])
     func fileNames(_ path: String) { #expect(!Rules.fileName(path).isEmpty) }
 
-    @Test("the ratchet refuses a new offender, an entry that no longer offends, and a duplicate")
+    @Test("The ratchet refuses a new offender, an entry that no longer offends, and a duplicate")
     func ratchet() {
         let old = Finding("file-length", "Sources/Regnum/Old.swift", 1, "")
         let new = Finding("function-length", "Sources/Regnum/New.swift", 7, "", subject: "long")
@@ -155,7 +155,7 @@ struct RuleSelfTests {
         #expect(new.key == "function-length Sources/Regnum/New.swift long")
     }
 
-    @Test("a file is split into code and comments")
+    @Test("A file is split into code and comments")
     func split() {
         let text = "let a = #\"x\"y\"# // c\n\"\"\"\n// no\n\"\"\" /* d */ b"
         let source = SourceText(path: "A.swift", text: text)
@@ -166,7 +166,7 @@ struct RuleSelfTests {
         #expect(words(source.comments) == ["// c", "", "", "/* d */"])
     }
 
-    @Test("functions are found with their lines")
+    @Test("Functions are found with their lines")
     func extents() {
         let text = """
             struct A {

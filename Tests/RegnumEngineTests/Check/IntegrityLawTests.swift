@@ -163,7 +163,7 @@ import Testing
         return (offset, Int(UInt32(truncatingIfNeeded: word(offset + 96, good))))
     }
 
-    @Test("the check of an undamaged file finds nothing")
+    @Test("The check of an undamaged file finds nothing")
     func whole() throws {
         #expect(try Self.findings(Self.good) == [])
         #expect(try Self.findings(after: { _ in }).findings == [])
@@ -174,7 +174,7 @@ import Testing
 
     // MARK: Pages and blocks
 
-    @Test("law 1: a page is neither reachable nor free")
+    @Test("Law 1: a page is neither reachable nor free")
     func lostPage() throws {
         let (log, freed) = try Self.freeLog()
         try #require(freed > 0)
@@ -188,7 +188,7 @@ import Testing
             findings == pages.map { Finding(law: 1, text: "page \($0) is neither reachable nor free nor pending") })
     }
 
-    @Test("law 1: a page is in use and free")
+    @Test("Law 1: a page is in use and free")
     func freePageInUse() throws {
         let (log, freed) = try Self.freeLog()
         let page = try Self.manyPages().groups[1]
@@ -201,7 +201,7 @@ import Testing
         Self.expect(try Self.findings(file), 1, "Many > objects: page \(page) is free as well")
     }
 
-    @Test("law 1: two blocks refer to the same block")
+    @Test("Law 1: two blocks refer to the same block")
     func sharedBlock() throws {
         let (node, groups) = try Self.manyPages()
         var file = Self.good
@@ -213,7 +213,7 @@ import Testing
         Self.expect(findings, 1, "page \(groups[1]) is neither reachable nor free nor pending")
     }
 
-    @Test("law 2: a block does not match its checksum, and the finding has the path to it")
+    @Test("Law 2: a block does not match its checksum, and the finding has the path to it")
     func checksum() throws {
         let (node, groups) = try Self.manyPages()
         var file = Self.good
@@ -223,7 +223,7 @@ import Testing
         #expect(findings.contains { $0.law == 2 && $0.text.hasPrefix(way) }, "\(findings)")
     }
 
-    @Test("law 3: a block is younger than its parent")
+    @Test("Law 3: a block is younger than its parent")
     func birth() throws {
         let (node, groups) = try Self.manyPages()
         var file = Self.good
@@ -238,20 +238,20 @@ import Testing
 
     // MARK: Rows
 
-    @Test("law 8: the catalog counts more objects than there are rows")
+    @Test("Law 8: the catalog counts more objects than there are rows")
     func recordCount() throws {
         let findings = try Self.findings { $0.count += 1 }.findings
         Self.expect(findings, 8, "Row > objects: 20 rows, the catalog says 21")
     }
 
-    @Test("law 8: the next key is in use")
+    @Test("Law 8: the next key is in use")
     func nextKey() throws {
         let findings = try Self.findings { $0.nextKey = 20 }.findings
         #expect(findings == [Finding(law: 8, text: "Row > objects: key 20 is not below the next key")])
     }
 
     // The check once compared only the rows with the catalog: a node could have any count, and positions were wrong.
-    @Test("law 8: a node has a wrong count of the rows below it")
+    @Test("Law 8: a node has a wrong count of the rows below it")
     func nodeCount() throws {
         let (node, groups) = try Self.manyPages()
         var file = Self.good
@@ -266,7 +266,7 @@ import Testing
     }
 
     // The check once ignored the keys in nodes, which lookups follow.
-    @Test("law 8: a node misdirects the lookup of a row")
+    @Test("Law 8: a node misdirects the lookup of a row")
     func nodeKey() throws {
         let (node, groups) = try Self.manyPages()
         var file = Self.good
@@ -277,7 +277,7 @@ import Testing
         #expect(try Self.findings(file) == [Finding(law: 8, text: way + words)])
     }
 
-    @Test("law 8: keys do not ascend from one group to the next")
+    @Test("Law 8: keys do not ascend from one group to the next")
     func keyOrder() throws {
         let (_, groups) = try Self.manyPages()
         var file = Self.good
@@ -291,7 +291,7 @@ import Testing
 
     // MARK: Indexes
 
-    @Test("law 9: an object is missing from an index")
+    @Test("Law 9: an object is missing from an index")
     func missingEntry() throws {
         let (findings, block) = try Self.findings { rows in
             let removed = try Array("name 3".utf8).withUnsafeBytes { bytes in
@@ -306,7 +306,7 @@ import Testing
             ])
     }
 
-    @Test("law 9: an index has an entry too many")
+    @Test("Law 9: an index has an entry too many")
     func extraEntry() throws {
         let (findings, _) = try Self.findings { rows in
             let ghost = try #require(rows.indexes[Column.id])
@@ -315,7 +315,7 @@ import Testing
         #expect(findings == [Finding(law: 9, text: "Row.id > index: 21 entries for 20 objects")])
     }
 
-    @Test("law 9: a primary key occurs twice")
+    @Test("Law 9: a primary key occurs twice")
     func primaryKeyTwice() throws {
         let (findings, block) = try Self.findings { try $0.set(.int(3), Column.id, of: ObjectKey(6)) }
         #expect(
@@ -325,7 +325,7 @@ import Testing
             ])
     }
 
-    @Test("law 9: an object is missing from the tree of its unique constraint")
+    @Test("Law 9: an object is missing from the tree of its unique constraint")
     func missingInUnique() throws {
         let (findings, block) = try Self.findings { rows in
             let value = try #require(UniqueTree.bytes([.int(103)]))
@@ -343,7 +343,7 @@ import Testing
 
     // MARK: Links
 
-    @Test("law 10: a link leads to a missing object")
+    @Test("Law 10: a link leads to a missing object")
     func danglingLink() throws {
         let (findings, block) = try Self.findings { rows in
             let group = try #require(try rows.groups.dirtyGroup(for: 20))
@@ -359,7 +359,7 @@ import Testing
             "Row.link > backlinks: those of object 999, to which object 20 \(block) links, are wrong")
     }
 
-    @Test("law 10: a link has no backlink, or a backlink has no link", arguments: [false, true])
+    @Test("Law 10: a link has no backlink, or a backlink has no link", arguments: [false, true])
     func backlinks(isExtra: Bool) throws {
         let (findings, block) = try Self.findings { rows in
             let tree = try #require(rows.backlinkTrees[Column.link])
@@ -382,7 +382,7 @@ import Testing
     // MARK: Collections
 
     @Test(
-        "law 11: elements of a set do not ascend, or occur twice", arguments: [[2, 1], [1, 1]] as [[Int64]])
+        "Law 11: elements of a set do not ascend, or occur twice", arguments: [[2, 1], [1, 1]] as [[Int64]])
     func setOrder(elements: [Int64]) throws {
         let (findings, block) = try Self.findings { rows in
             let bytes = ListCodec.encode(elements.map { .int($0) }, .int)
@@ -392,7 +392,7 @@ import Testing
             findings == [Finding(law: 11, text: "Row.set: object 2 \(block) has elements that do not ascend")])
     }
 
-    @Test("law 11: keys of a dictionary do not ascend, or occur twice", arguments: [["b", "a"], ["a", "a"]])
+    @Test("Law 11: keys of a dictionary do not ascend, or occur twice", arguments: [["b", "a"], ["a", "a"]])
     func dictionaryOrder(keys: [String]) throws {
         let (findings, block) = try Self.findings { rows in
             let bytes = DictionaryCodec.encode(keys, [.int(1), .int(2)], .int)
@@ -402,7 +402,7 @@ import Testing
             findings == [Finding(law: 11, text: "Row.dictionary: object 2 \(block) has elements that do not ascend")])
     }
 
-    @Test("law 13: a node has a wrong count of the elements below it")
+    @Test("Law 13: a node has a wrong count of the elements below it")
     func elementCount() throws {
         var file = Self.good
         let node = try #require(file.usedBlocks.last { file.kind($0) == BlockKind.elementNode.rawValue })
@@ -418,7 +418,7 @@ import Testing
     // MARK: Full-text and geospatial indexes
 
     @Test(
-        "law 14: a term is missing from the full-text index, or the index has a term of no text",
+        "Law 14: a term is missing from the full-text index, or the index has a term of no text",
         arguments: [false, true])
     func words(isExtra: Bool) throws {
         let (findings, block) = try Self.findings { rows in
@@ -437,7 +437,7 @@ import Testing
         #expect(findings == (isExtra ? [count] : [count, word]))
     }
 
-    @Test("law 14: a location is missing from the geospatial index")
+    @Test("Law 14: a location is missing from the geospatial index")
     func place() throws {
         let (findings, block) = try Self.findings { rows in
             let cell = try #require(try rows.placeCell(try rows.place(ObjectKey(4)), Column.place))
@@ -453,7 +453,7 @@ import Testing
 
     // MARK: Values
 
-    @Test("law 15: a string is not UTF-8")
+    @Test("Law 15: a string is not UTF-8")
     func text() throws {
         let (findings, block) = try Self.findings { try Self.put([0x61, 0xc3], Column.plain, of: 2, in: $0) }
         let way = block.dropFirst().dropLast()
@@ -464,7 +464,7 @@ import Testing
             ])
     }
 
-    @Test("law 15: a dictionary key is not UTF-8")
+    @Test("Law 15: a dictionary key is not UTF-8")
     func keyOfDictionary() throws {
         let (findings, block) = try Self.findings { rows in
             var bytes = DictionaryCodec.encode(["a"], [.int(1)], .int)
@@ -478,13 +478,13 @@ import Testing
             findings == [Finding(law: 15, text: "Row.dictionary: object 2 \(block) has values that cannot be read")])
     }
 
-    @Test("law 15: a mixed value cannot be decoded")
+    @Test("Law 15: a mixed value cannot be decoded")
     func mixed() throws {
         let (findings, block) = try Self.findings { try Self.put([0xff, 1, 2], Column.mixed, of: 2, in: $0) }
         Self.expect(findings, 15, "Row.any: object 2 \(block) has values that cannot be read")
     }
 
-    @Test("law 15: a value lies outside its zone")
+    @Test("Law 15: a value lies outside its zone")
     func zone() throws {
         let group = try Self.manyPages().groups[0]
         var file = Self.good

@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test("every point of a box lies in one of the box's ranges, which ascend and are few")
+    @Test("Every point of a box lies in one of the box's ranges, which ascend and are few")
     func ranges() {
         var random = SeededRandom(seed: 3)
         var outside = 0

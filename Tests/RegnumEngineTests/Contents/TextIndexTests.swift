@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Full-text index") struct TextIndexTests {
     @Test(
-        "text is split into folded terms",
+        "Text is split into folded terms",
         arguments: [
             ("", ""), ("  ... -- ", ""), ("Hello, World!", "hello|world"),
             ("can't won’t 'quoted'", "can't|won't|quoted"),
@@ -23,7 +23,7 @@ import Testing
         #expect(words.joined(separator: "|") == expected)
     }
 
-    @Test("any bytes are accepted, and long terms are cut between characters")
+    @Test("Any bytes are accepted, and long terms are cut between characters")
     func bytes() throws {
         var random = SeededRandom(seed: 5)
         for _ in 0..<2000 {
@@ -141,7 +141,7 @@ import Testing
     ]
 
     @Test(
-        "the index finds the objects that a scan of each text finds, after every kind of change",
+        "The index finds the objects that a scan of each text finds, after every kind of change",
         arguments: RunSeed.list(1...2))
     func model(seed: RunSeed) throws {
         let database = try Database.open(path: "/t.realm", fileSystem: MemoryFileSystem())
@@ -192,7 +192,7 @@ import Testing
     }
 
     // The row was looked up before the changed list was written back, which moves the row: the old list was read.
-    @Test("a prefix is found in a list that the running write has just changed", arguments: [false, true])
+    @Test("A prefix is found in a list that the running write has just changed", arguments: [false, true])
     func openList(isPhrase: Bool) throws {
         let database = try Database.open(path: "/t.realm", fileSystem: MemoryFileSystem())
         let session = try database.makeSession()
@@ -210,7 +210,7 @@ import Testing
         session.rollbackWrite()
     }
 
-    @Test("a change of the definition builds the index for existing objects, or frees it")
+    @Test("A change of the definition builds the index for existing objects, or frees it")
     func building() throws {
         let database = try Database.open(path: "/t.realm", fileSystem: MemoryFileSystem())
         let session = try database.makeSession()
@@ -245,7 +245,7 @@ import Testing
         }
     }
 
-    @Test("terms after the last position share it, and can be removed again")
+    @Test("Terms after the last position share it, and can be removed again")
     func longText() throws {
         let database = try Database.open(path: "/t.realm", fileSystem: MemoryFileSystem())
         let session = try database.makeSession()
@@ -265,7 +265,7 @@ import Testing
         #expect(try session.table(named: "Note")?.keys(with: .word(Array("a".utf8)), inTextIndexOf: 0).isEmpty == true)
     }
 
-    @Test("short texts with rare terms rank before long texts with common terms")
+    @Test("Short texts with rare terms rank before long texts with common terms")
     func ranking() throws {
         let database = try Database.open(path: "/t.realm", fileSystem: MemoryFileSystem())
         let session = try database.makeSession()

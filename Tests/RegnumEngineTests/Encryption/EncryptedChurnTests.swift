@@ -70,7 +70,7 @@
         }
 
         @Test(
-            "no user data is on the disk at any sync; in a plain file all of it is",
+            "No user data is on the disk at any sync; in a plain file all of it is",
             arguments: [true, false])
         func syncs(isEncrypted: Bool) throws {
             let files = SimulatedFileSystem(seed: 5, reservedByteCount: 256 << 20)

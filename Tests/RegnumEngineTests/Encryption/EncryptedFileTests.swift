@@ -84,7 +84,7 @@
             Dictionary(uniqueKeysWithValues: (0..<count).map { (Int64($0), [text($0), "Geheimes Glied \($0)"]) })
         }
 
-        @Test("written values are read back, from small files and from large ones", arguments: [0, 1, 300, 5000])
+        @Test("Written values are read back, from small files and from large ones", arguments: [0, 1, 300, 5000])
         func roundTrip(rows: Int) throws {
             let files = try Self.make(rows: rows)
             let database = try Self.open(files, Self.key(1))
@@ -93,7 +93,7 @@
             #expect(database.isEncrypted)
         }
 
-        @Test("no part of names and values is in any file in plain text")
+        @Test("No part of names and values is in any file in plain text")
         func noPlaintext() throws {
             let files = try Self.make()
             for name in [Self.path, Self.path + ".lock"] {
@@ -116,7 +116,7 @@
             let found = Mutex<[String]>([])
         }
 
-        @Test("a copy or a compaction contains no plain text while it is being made")
+        @Test("A copy or a compaction contains no plain text while it is being made")
         func noPlaintextInTheMaking() throws {
             let files = try Self.make()
             let search = Search()
@@ -161,7 +161,7 @@
             }
         }
 
-        @Test("a wrong key, a missing key and a needless key give different errors, and the file is not changed")
+        @Test("A wrong key, a missing key and a needless key give different errors, and the file is not changed")
         func misfits() throws {
             let files = try Self.make()
             let before = files.contents(of: Self.path)
@@ -179,7 +179,7 @@
             }
         }
 
-        @Test("a file that is open in this process is not opened with another key, or without one")
+        @Test("A file that is open in this process is not opened with another key, or without one")
         func otherKeyInUse() throws {
             let files = try Self.make()
             var options = Database.OpenOptions()
@@ -195,7 +195,7 @@
             #expect(try Database.open(path: Self.path, fileSystem: files, options: options) === open)
         }
 
-        @Test("a changed header is refused, also with a fresh checksum", arguments: [20, 40, 70])
+        @Test("A changed header is refused, also with a fresh checksum", arguments: [20, 40, 70])
         func header(byte: Int) throws {
             let files = try Self.make()
             var bytes = try #require(files.contents(of: Self.path))
@@ -213,7 +213,7 @@
             #expect(throws: EngineError.encryption(path: Self.path, .wrongKey)) { try Self.open(files, Self.key(1)) }
         }
 
-        @Test("a flipped bit anywhere gives an error or the right answer", arguments: RunSeed.list(1...4))
+        @Test("A flipped bit anywhere gives an error or the right answer", arguments: RunSeed.list(1...4))
         func bits(seed: RunSeed) throws {
             let files = try Self.make()
             let good = try #require(files.contents(of: Self.path))
@@ -236,7 +236,7 @@
             #expect(refused > 0)
         }
 
-        @Test("a block at the position of another block, or an older block at its own position, is refused")
+        @Test("A block at the position of another block, or an older block at its own position, is refused")
         func movedBlocks() throws {
             let files = try Self.make()
             let old = try #require(files.contents(of: Self.path))
@@ -273,7 +273,7 @@
         }
 
         /// The slot of the newest commit is the one in `now` that `before` does not have.
-        @Test("a valid slot of an earlier commit, put back, is skipped, refused, or shows the state of that commit")
+        @Test("A valid slot of an earlier commit, put back, is skipped, refused, or shows the state of that commit")
         func replayedSlots() throws {
             let files = try Self.make()
             let session = try Self.open(files, Self.key(1)).makeSession()
@@ -341,7 +341,7 @@
         }
 
         /// Encrypted files do not spill.
-        @Test("no two encryptions use the same nonce: rollbacks, commits of every level, and copies included")
+        @Test("No two encryptions use the same nonce: rollbacks, commits of every level, and copies included")
         func nonces() throws {
             let files = SimulatedFileSystem(seed: 9, reservedByteCount: 64 << 20)
             let session = try Self.open(files, Self.key(1)).makeSession()

@@ -29,7 +29,7 @@ import Testing
     private static let zeros = [UInt8](repeating: 0, count: EncryptionKey.byteCount)
 
     // Without this test, the code that erases keys could be removed and all tests passed.
-    @Test("the bytes of a key are overwritten before its memory is freed")
+    @Test("The bytes of a key are overwritten before its memory is freed")
     func wiped() {
         let left = Leavings()
         var key: EncryptionKey? = left.key(7)
@@ -39,7 +39,7 @@ import Testing
     }
 
     #if Encryption
-        @Test("an open database does not keep the key that it was opened with")
+        @Test("An open database does not keep the key that it was opened with")
         func notKept() throws {
             let files = try EncryptedFileTests.make()
             let left = Leavings()

@@ -42,7 +42,7 @@ import Testing
         return try Database.open(path: GoldenFile.path, fileSystem: files, options: options(name))
     }
 
-    @Test("every value of every golden file reads as it was written", arguments: names)
+    @Test("Every value of every golden file reads as it was written", arguments: names)
     func values(name: String) throws {
         let database = try Self.open(name)
         let expected = try String(contentsOf: Self.folder.appendingPathComponent(name + ".json"), encoding: .utf8)
@@ -56,7 +56,7 @@ import Testing
         #expect(IntegrityCheck.run(database).isClean)
     }
 
-    @Test("every golden file can be queried and written", arguments: names)
+    @Test("Every golden file can be queried and written", arguments: names)
     func writing(name: String) throws {
         let database = try Self.open(name)
         let session = try database.makeSession()
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(
-        "terms and locations are found in golden files, and their constraints and rules hold", arguments: namesWithRules
+        "Terms and locations are found in golden files, and their constraints and rules hold", arguments: namesWithRules
     )
     func rules(name: String) throws {
         let database = try Self.open(name)
@@ -122,7 +122,7 @@ import Testing
         return parts
     }
 
-    @Test("together the golden files have every type in every collection, every kind of block, index and rule")
+    @Test("Together the golden files have every type in every collection, every kind of block, index and rule")
     func completeness() throws {
         var missing = Set(
             ColumnType.allCases.flatMap { type in
@@ -150,7 +150,7 @@ import Testing
     }
 
     @Test(
-        "new golden files are written if no file of that name exists",
+        "New golden files are written if no file of that name exists",
         .enabled(if: CurrentProcess.environment("REGNUM_GOLDEN_WRITE") != nil))
     func write() throws {
         let stem = try #require(CurrentProcess.environment("REGNUM_GOLDEN_WRITE"))

@@ -100,7 +100,7 @@ import Testing
         FileHandle.standardError.write(Data(text.utf8))
     }
 
-    @Test("the file holds every kind of block, and can be read with fresh checksums")
+    @Test("The file holds every kind of block, and can be read with fresh checksums")
     func undamaged() {
         for checksSmallFiles in [true, false] {
             let outcome = HostileUse.outcome(Self.file.bytes, checksSmallFiles: checksSmallFiles)
@@ -127,7 +127,7 @@ import Testing
         return (page, "page \(page), byte \(bit / 8), bit \(bit % 8)")
     }
 
-    @Test("a flipped bit of the headers and slots gives an error or a known state", arguments: [false, true])
+    @Test("A flipped bit of the headers and slots gives an error or a known state", arguments: [false, true])
     func fixedBits(isRetagged: Bool) {
         Self.forEachCase(
             "fixed \(isRetagged)", of: Self.fixedPages.count * 32768, sealing: isRetagged ? .fresh : .left
@@ -154,7 +154,7 @@ import Testing
         }
     }()
 
-    @Test("a flipped bit of a block of each kind gives an error or a known state", arguments: [false, true])
+    @Test("A flipped bit of a block of each kind gives an error or a known state", arguments: [false, true])
     func blockBits(isRetagged: Bool) {
         Self.forEachCase(
             "block \(isRetagged)", of: Self.samplePages.count * 32768, sealing: isRetagged ? .fresh : .left
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test("random damage with fresh checksums gives an error or an answer")
+    @Test("Random damage with fresh checksums gives an error or an answer")
     func randomDamage() {
         Self.forEachCase("random", of: 1 << 40, sealing: .fresh, atMost: Self.mostRandom) { number, file in
             var random = SeededRandom(seed: UInt64(number))
@@ -207,7 +207,7 @@ import Testing
         }
     }
 
-    @Test("references to other blocks give an error or an answer")
+    @Test("References to other blocks give an error or an answer")
     func exchangedReferences() {
         let file = Self.file
         let refs = file.usedBlocks.flatMap { page in (file.holders[page] ?? []) }
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    @Test("random bytes with stale checksums give an error or a known state")
+    @Test("Random bytes with stale checksums give an error or a known state")
     func unsealedDamage() {
         Self.forEachCase(
             "unsealed", of: 1 << 40, sealing: .left, atMost: Self.mostRandom, mayLackHeader: true
@@ -237,7 +237,7 @@ import Testing
         }
     }
 
-    @Test("a file truncated at or near a page boundary gives an error or a known state")
+    @Test("A file truncated at or near a page boundary gives an error or a known state")
     func truncated() {
         Self.forEachCase(
             "cut", of: Self.file.bytes.count / 4096 * 3, sealing: .left, mayLackHeader: true
@@ -255,14 +255,14 @@ import Testing
             }
         }()
 
-        @Test("an encrypted file can be read and written, in its newest state and in the one before")
+        @Test("An encrypted file can be read and written, in its newest state and in the one before")
         func undamagedEncrypted() {
             let outcome = HostileUse.outcome(HostileFile.encrypted, checksSmallFiles: false, key: HostileFile.key)
             #expect(outcome.isRight, "\(outcome)")
             #expect(Self.encryptedStates.count == 2)
         }
 
-        @Test("a flipped bit of an encrypted file gives an error or a known state")
+        @Test("A flipped bit of an encrypted file gives an error or a known state")
         func encryptedBits() throws {
             let good = HostileFile.encrypted
             let reachable = try HostileFile.reachablePages(good, key: HostileFile.key)
@@ -278,7 +278,7 @@ import Testing
     #endif
 
     /// The last test of the suite; it reports the maximum of the others.
-    @Test("no case uses much memory", .enabled(if: measuresMemory))
+    @Test("No case uses much memory", .enabled(if: measuresMemory))
     func memory() {
         Self.trace("the most memory that a case took: \(Self.largest.withLock { $0 }) bytes\n")
         #expect(Self.largest.withLock { $0 } > 0)

@@ -58,7 +58,7 @@ import Testing
         return needed
     }
 
-    @Test("the file contains every type in every collection, every index, constraint, rule, tree and form of keys")
+    @Test("The file contains every type in every collection, every index, constraint, rule, tree and form of keys")
     func completeness() throws {
         let database = try Self.open()
         let session = try database.makeSession()
@@ -78,7 +78,7 @@ import Testing
         #expect(Set((0...UInt8.max).filter { KeyForm(rawValue: $0) != nil }).subtracting(forms) == [])
     }
 
-    @Test("its mixed values are nested, and its large collections have blocks of their own")
+    @Test("Its mixed values are nested, and its large collections have blocks of their own")
     func depth() throws {
         let session = try Self.open().makeSession()
         let all = try #require(session.table(named: "All"))

@@ -35,7 +35,7 @@ import Testing
 
     // The catalog has the number of entries of a tree. `orderedKeys` once reserved memory for that number, so a flipped
     // bit requested petabytes. Memory now follows the actual content of the leaves.
-    @Test("the entry count of an index reserves no memory")
+    @Test("The entry count of an index reserves no memory")
     func entryCount() {
         var file = HostileFile.good
         Self.put(UInt64(1) << 52, Self.tableOffset(0, file) + 64 + 8, &file)
@@ -45,7 +45,7 @@ import Testing
 
     // A table's root was once taken for a row group unless it was a node. A ref to an index leaf turned its bytes into
     // columns, unchecked, because a block is checked as its own kind. The kind must match the use.
-    @Test("a table root that refers to a block of another kind is refused", arguments: BlockKind.allCases)
+    @Test("A table root that refers to a block of another kind is refused", arguments: BlockKind.allCases)
     func rootKind(kind: BlockKind) throws {
         var file = HostileFile.good
         guard let page = file.usedBlocks.last(where: { file.kind($0) == kind.rawValue }), kind != .rowGroup,
@@ -59,7 +59,7 @@ import Testing
 
     // A record of taken pages in the free log may name 2^32 pages. Each was once visited, for each record: seconds for
     // a page of log. No commit takes more pages than the file has.
-    @Test("a free log that takes more pages than the file has is refused at once")
+    @Test("A free log that takes more pages than the file has is refused at once")
     func freeLogTakesTooMuch() throws {
         var file = HostileFile.good
         let page = try #require(
@@ -81,7 +81,7 @@ import Testing
 
     // Nodes whose children are all the same block are cheap to make and take 64 to the power of the depth visits. The
     // visits to blocks of one tree are limited by the number of pages of the file.
-    @Test("a tree that reaches its blocks repeatedly is refused in bounded time")
+    @Test("A tree that reaches its blocks repeatedly is refused in bounded time")
     func sharedChildren() throws {
         var file = HostileFile.good
         let root = Self.tableOffset(2, file) + 24
@@ -124,7 +124,7 @@ import Testing
 
     // Deleting from a table whose record said that it was empty once made its count negative, and the next commit could
     // not write it.
-    @Test("a deletion that would make a table's recorded count negative is refused")
+    @Test("A deletion that would make a table's recorded count negative is refused")
     func countTooSmall() {
         var file = HostileFile.good
         Self.put(UInt64(1), Self.tableOffset(2, file) + 16, &file)
@@ -133,7 +133,7 @@ import Testing
     }
 
     // A next key below existing keys once created rows that no search could find.
-    @Test("a next key that is in use is refused")
+    @Test("A next key that is in use is refused")
     func nextKey() {
         var file = HostileFile.good
         Self.put(UInt64(2), Self.tableOffset(2, file) + 8, &file)
@@ -143,7 +143,7 @@ import Testing
 
     // An attacker who can write tags could mark live pages as free: the next commit overwrote blocks that sessions of
     // the same process were reading. Checksums do not detect this in blocks of more than one page.
-    @Test("a free log that marks a used page as free or pending is refused", arguments: [UInt64(0), 1])
+    @Test("A free log that marks a used page as free or pending is refused", arguments: [UInt64(0), 1])
     func pagesInUse(death: UInt64) throws {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
         files.setContents(of: HostileFile.path, HostileFile.good.bytes)

@@ -91,7 +91,7 @@ struct SplitMix: RandomNumberGenerator {
     }
 
     @Test(
-        "integer kernels match a loop over the rows",
+        "Integer kernels match a loop over the rows",
         arguments: [
             ColumnForm.constant, .uint8, .uint16, .uint32, .int64,
         ], [false, true])
@@ -172,7 +172,7 @@ struct SplitMix: RandomNumberGenerator {
         }
     }
 
-    @Test("dates compare to the nanosecond", arguments: [false, true], [false, true])
+    @Test("Dates compare to the nanosecond", arguments: [false, true], [false, true])
     func dates(nulls: Bool, hasNanoseconds: Bool) {
         for count in Self.counts {
             let sample = SampleColumn(form: .int64, count: count, nulls: nulls, seed: 9)
@@ -207,7 +207,7 @@ struct SplitMix: RandomNumberGenerator {
     }
 
     @Test(
-        "kernels for bits and fixed bytes match a loop over the rows", arguments: [false, true], [false, true])
+        "Kernels for bits and fixed bytes match a loop over the rows", arguments: [false, true], [false, true])
     func fixed(nulls: Bool, isEqual: Bool) {
         for count in Self.counts {
             let bits = SampleColumn(form: .bits, count: count, nulls: nulls, seed: 11)
@@ -236,7 +236,7 @@ struct SplitMix: RandomNumberGenerator {
     }
 
     @Test(
-        "text kernels match the test of single values", arguments: [ColumnForm.text16, .text32, .slots],
+        "Text kernels match the test of single values", arguments: [ColumnForm.text16, .text32, .slots],
         [false, true])
     func texts(form: ColumnForm, nulls: Bool) {
         let pieces = [
@@ -321,7 +321,7 @@ struct SplitMix: RandomNumberGenerator {
         return like(value.dropFirst(), pattern.dropFirst())
     }
 
-    @Test("only text whose bytes lie in other blocks is left undecided")
+    @Test("Only text whose bytes lie in other blocks is left undecided")
     func blobs() {
         let sample = SampleColumn(form: .text16, count: 130, nulls: false, seed: 1)
         sample.fill(texts: (0..<130).map { _ in Array("abc".utf8) })
@@ -340,7 +340,7 @@ struct SplitMix: RandomNumberGenerator {
     }
 
     @Test(
-        "a set of integers finds its members, far apart or close together",
+        "A set of integers finds its members, far apart or close together",
         arguments: [ColumnForm.uint8, .uint16, .uint32, .int64, .constant])
     func sets(form: ColumnForm) {
         for count in Self.counts {
@@ -369,7 +369,7 @@ struct SplitMix: RandomNumberGenerator {
         }
     }
 
-    @Test("a set of texts finds its members of any length, folded or not", arguments: [false, true])
+    @Test("A set of texts finds its members of any length, folded or not", arguments: [false, true])
     func textSets(isFolded: Bool) {
         let sample = SampleColumn(form: .text16, count: 64, nulls: false, seed: 3)
         let pieces = ["a", "A", "ab", "é", "É", "12345678", "\u{0}", ""]
@@ -398,7 +398,7 @@ struct SplitMix: RandomNumberGenerator {
     }
 
     @Test(
-        "aggregates skip nulls, NaN and rows that are not selected", arguments: [false, true],
+        "Aggregates skip nulls, NaN and rows that are not selected", arguments: [false, true],
         [false, true])
     func aggregates(nulls: Bool, isFiltered: Bool) {
         for count in Self.counts {

@@ -41,7 +41,7 @@ import Testing
         return rows
     }
 
-    @Test("groups get fewer rows if their last page would be nearly empty")
+    @Test("Groups get fewer rows if their last page would be nearly empty")
     func cut() throws {
         // 40 bytes a row and 200 of the header: 1,024 rows begin an eleventh page.
         let rows = try groups(12_000, textByteCount: 38)
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(
-        "groups that nearly fill their pages, fit one page, or would become much smaller keep all rows",
+        "Groups that nearly fill their pages, fit one page, or would become much smaller keep all rows",
         arguments: [1, 8, 37])
     func whole(_ textByteCount: Int) throws {
         let rows = try groups(5000, textByteCount: textByteCount)

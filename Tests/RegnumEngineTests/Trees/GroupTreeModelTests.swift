@@ -137,7 +137,7 @@ private struct GroupTreeRun {
 
 @Suite struct GroupTreeModelTests {
     @Test(
-        "a table of many row groups matches plain keys, with and without spills",
+        "A table of many row groups matches plain keys, with and without spills",
         arguments: RunSeed.list(1...2))
     func model(seed: RunSeed) throws {
         var run = try GroupTreeRun(seed: seed.value)

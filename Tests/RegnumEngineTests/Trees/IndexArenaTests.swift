@@ -8,7 +8,7 @@ import Testing
 @Suite("IndexArena")
 struct IndexArenaTests {
     // The size of a new chunk was once doubled each time; after fifty it overflowed, and each entry got its own chunk.
-    @Test("entries are adjacent in memory, however many there are")
+    @Test("Entries are adjacent in memory, however many there are")
     func large() {
         var arena = IndexArena()
         defer { arena.reset() }
@@ -24,7 +24,7 @@ struct IndexArenaTests {
         #expect(arena.heldByteCount <= (8 << 10 + 200) * byteCount)
     }
 
-    @Test("a reused arena keeps one of its chunks")
+    @Test("A reused arena keeps one of its chunks")
     func reuse() {
         var arena = IndexArena()
         defer { arena.reset() }
@@ -43,7 +43,7 @@ struct IndexArenaTests {
         #expect(arena.heldByteCount == 0)
     }
 
-    @Test("absorbed bytes stay at their address")
+    @Test("Absorbed bytes stay at their address")
     func absorbed() {
         var arena = IndexArena()
         var other = IndexArena()

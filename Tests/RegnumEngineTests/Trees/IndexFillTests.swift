@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(
-        "a bulk fill, in any number of parts, makes the tree that single inserts make",
+        "A bulk fill, in any number of parts, makes the tree that single inserts make",
         arguments: [IndexTree.Kind.fixed, .bytes], [1, 7, 1000, IndexFill.limit])
     func equal(_ kind: IndexTree.Kind, _ limit: Int) throws {
         let entries = Self.entries(kind, 5000)
@@ -54,7 +54,7 @@ import Testing
         #expect(try home.tree.findings() == [])
     }
 
-    @Test("a bulk fill makes full leaves, and an empty one makes none")
+    @Test("A bulk fill makes full leaves, and an empty one makes none")
     func full() throws {
         let home = try IndexTreeHome(.fixed)
         var random = SeededNumbers(8)

@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(
-        "a sequence takes few leaves, and the last one is short",
+        "A sequence takes few leaves, and the last one is short",
         arguments: [
             (1024, 1), (1025, 2), (2049, 2), (4096, 2), (4097, 2), (4700, 2), (5120, 2), (5121, 3), (10_000, 4),
         ])
@@ -57,7 +57,7 @@ import Testing
 
     // Each commit once unpacked and packed the last leaf, on average half full, for its single entry.
     @Test(
-        "values appended a few at a time go to a small leaf, which then fills up the one before it",
+        "Values appended a few at a time go to a small leaf, which then fills up the one before it",
         arguments: [1, 10, 64, 65, 128, 1000])
     func tail(_ step: UInt64) throws {
         let home = try IndexTreeHome(.fixed)
@@ -82,7 +82,7 @@ import Testing
         #expect(try home.tree.entries() == entries)
     }
 
-    @Test("the end of a tree stays valid if a branch is full, values become wide, or entries are removed")
+    @Test("The end of a tree stays valid if a branch is full, values become wide, or entries are removed")
     func tailCorners() throws {
         // A branch has 63 leaves.
         let home = try IndexTreeHome(.fixed)
@@ -120,7 +120,7 @@ import Testing
         #expect(try home.tree.entries() == entries)
     }
 
-    @Test("a broken sequence ends a leaf, and no leaf has few entries")
+    @Test("A broken sequence ends a leaf, and no leaf has few entries")
     func broken() throws {
         let (home, entries) = try Self.home(30_000)
         var left = entries
@@ -145,7 +145,7 @@ import Testing
         [(false, 1, seed), (false, 3, seed), (false, 0, seed), (true, 0, seed)]
     }
 
-    @Test("a tree of sequences matches a sorted array after inserts and removals anywhere", arguments: cases)
+    @Test("A tree of sequences matches a sorted array after inserts and removals anywhere", arguments: cases)
     func agreesWithModel(_ isNull: Bool, _ stride: UInt64, _ seed: RunSeed) throws {
         var random = SeededNumbers(seed.value)
         let (home, entries) = try Self.home(6000 + Int(random.next() % 10_000), stride: stride, isNull: isNull)
@@ -185,14 +185,14 @@ import Testing
     }
 
     @Test(
-        "damage of a long leaf under a recomputed tag is refused or read within the block",
+        "Damage of a long leaf under a recomputed tag is refused or read within the block",
         arguments: RunSeed.list(0...(RunScale.isOptimized ? 11 : 2)))
     func craftedDamage(_ seed: RunSeed) throws {
         let (home, _) = try Self.home(40_000, stride: seed.value % 3, isNull: seed.value % 4 == 3)
         try IndexTreeDamageTests.damage(home, .fixed, seed)
     }
 
-    @Test("no more entries are collected than the tree's record has")
+    @Test("No more entries are collected than the tree's record has")
     func moreThanRecorded() throws {
         let (home, _) = try Self.home(40_000, stride: 0)
         home.count = 20_000
@@ -212,20 +212,20 @@ import Testing
         (55, 0x80, "an index leaf has a frame that is too wide"),
     ]
 
-    @Test("an invalid long leaf is refused", arguments: heads.indices)
+    @Test("An invalid long leaf is refused", arguments: heads.indices)
     func refused(_ number: Int) throws {
         let (home, _) = try Self.home(20_000)
         try expectRefusal(home, Self.heads[number].offset, Self.heads[number].byte, Self.heads[number].words)
     }
 
-    @Test("equal values of a long leaf whose keys do not ascend are refused", arguments: [false, true])
+    @Test("Equal values of a long leaf whose keys do not ascend are refused", arguments: [false, true])
     func keysOutOfOrder(_ isNull: Bool) throws {
         let (home, _) = try Self.home(20_000, stride: 0, isNull: isNull)
         // The highest byte of the stride of the keys.
         try expectRefusal(home, 71, 0xff, "an index leaf is out of order")
     }
 
-    @Test("a leaf of bytes of the same length is refused")
+    @Test("A leaf of bytes of the same length is refused")
     func longLeafOfBytes() throws {
         let (home, _) = try Self.home(5000, isNull: true)
         var refs: [BlockRef] = []

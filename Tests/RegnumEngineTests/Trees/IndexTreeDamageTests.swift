@@ -26,7 +26,7 @@ import Testing
         return home
     }
 
-    @Test("the tag detects a flipped byte in any block", arguments: [IndexTree.Kind.fixed, .bytes])
+    @Test("The tag detects a flipped byte in any block", arguments: [IndexTree.Kind.fixed, .bytes])
     func flippedByte(_ kind: IndexTree.Kind) throws {
         let home = try Self.home(kind, 5)
         var random = SeededNumbers(1)
@@ -46,7 +46,7 @@ import Testing
         [(.fixed, $0), (.bytes, $0)]
     }
 
-    @Test("damage under a recomputed tag is refused or read within the block", arguments: seeds)
+    @Test("Damage under a recomputed tag is refused or read within the block", arguments: seeds)
     func craftedDamage(_ kind: IndexTree.Kind, _ seed: RunSeed) throws {
         try Self.damage(try Self.home(kind, seed.value), kind, seed)
     }
@@ -135,7 +135,7 @@ import Testing
         } catch {}
     }
 
-    @Test("a value may end with its page but not after it")
+    @Test("A value may end with its page but not after it")
     func valueEnd() throws {
         let home = try IndexTreeHome(.bytes)
         for i in 0..<9 { try home.tree.insert(ModelEntry(bytes: Array("v\(i)".utf8), key: UInt64(i * i))) }
@@ -169,7 +169,7 @@ import Testing
         (.fixed, true, 39, 12), (.fixed, true, 40, 1), (.bytes, true, 32, 65), (.bytes, true, 39, 0xff),
     ]
 
-    @Test("an impossible field of a node is refused", arguments: fields)
+    @Test("An impossible field of a node is refused", arguments: fields)
     func badField(_ kind: IndexTree.Kind, _ isBranch: Bool, _ offset: Int, _ byte: UInt8) throws {
         let home = try Self.home(kind, 1400)
         var refs: [BlockRef] = []
@@ -185,7 +185,7 @@ import Testing
     }
 
     @Test(
-        "the layout check survives blocks of random bytes",
+        "The layout check survives blocks of random bytes",
         arguments: 0..<(RunScale.isOptimized ? 20 : 3) as Range<UInt64>)
     func randomBytes(_ seed: UInt64) throws {
         var random = SeededNumbers(seed)

@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(
-        "a tree matches a sorted array through inserts, removals, commits, rollbacks and reopenings",
+        "A tree matches a sorted array through inserts, removals, commits, rollbacks and reopenings",
         arguments: cases)
     func agreesWithModel(_ kind: IndexTree.Kind, _ pattern: Pattern, _ seed: RunSeed) throws {
         let home = try IndexTreeHome(kind)

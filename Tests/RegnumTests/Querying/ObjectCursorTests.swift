@@ -50,21 +50,21 @@ struct ObjectCursorTests {
         return way == .table ? all : all.filter("number >= 0")
     }
 
-    @Test("a loop visits every object once, in the order of keys", arguments: Way.allCases)
+    @Test("A loop visits every object once, in the order of keys", arguments: Way.allCases)
     private func visitsAll(way: Way) {
         var numbers: [Int] = []
         for row in rows(way) { numbers.append(row.number) }
         #expect(numbers == Array(0..<3000))
     }
 
-    @Test("an accessor without other references is reused", arguments: Way.allCases)
+    @Test("An accessor without other references is reused", arguments: Way.allCases)
     private func recycles(way: Way) {
         var addresses: Set<UInt> = []
         for row in rows(way) { addresses.insert(UInt(bitPattern: Unmanaged.passUnretained(row).toOpaque())) }
         #expect(addresses.count < 10)
     }
 
-    @Test("strongly held elements stay unchanged", arguments: Way.allCases)
+    @Test("Strongly held elements stay unchanged", arguments: Way.allCases)
     private func strong(way: Way) {
         var kept: [Row] = []
         for row in rows(way) where row.number % 7 == 0 { kept.append(row) }
@@ -72,7 +72,7 @@ struct ObjectCursorTests {
         #expect(Array(rows(way)).map(\.number) == Array(0..<3000))
     }
 
-    @Test("a weak reference to an element never shows another one", arguments: Way.allCases)
+    @Test("A weak reference to an element never shows another one", arguments: Way.allCases)
     private func weakly(way: Way) {
         weak var first: Row?
         for row in rows(way) {
@@ -81,7 +81,7 @@ struct ObjectCursorTests {
         }
     }
 
-    @Test("an accessor with an unowned reference to it is not reused", arguments: Way.allCases)
+    @Test("An accessor with an unowned reference to it is not reused", arguments: Way.allCases)
     private func unownedly(way: Way) {
         final class Holder { unowned let row: Row; init(_ row: Row) { self.row = row } }
         var holder: Holder?
@@ -100,14 +100,14 @@ struct ObjectCursorTests {
         withExtendedLifetime(holder) {}
     }
 
-    @Test("an element captured by a closure stays unchanged", arguments: Way.allCases)
+    @Test("An element captured by a closure stays unchanged", arguments: Way.allCases)
     private func closures(way: Way) {
         var closures: [() -> Int] = []
         for row in rows(way) where row.number < 20 { closures.append { row.number } }
         #expect(closures.map { $0() } == Array(0..<20))
     }
 
-    @Test("deleting each element during a loop empties the table", arguments: Way.allCases)
+    @Test("Deleting each element during a loop empties the table", arguments: Way.allCases)
     private func deleting(way: Way) throws {
         var seen = 0
         try realm.write {
@@ -121,7 +121,7 @@ struct ObjectCursorTests {
         #expect(realm.objects(Row.self).isEmpty)
     }
 
-    @Test("adding objects in a loop neither ends nor lengthens it", arguments: Way.allCases)
+    @Test("Adding objects in a loop neither ends nor lengthens it", arguments: Way.allCases)
     private func adding(way: Way) throws {
         var seen = 0
         try realm.write {
@@ -135,7 +135,7 @@ struct ObjectCursorTests {
         #expect(realm.objects(Row.self).count == 6000)
     }
 
-    @Test("deleting other objects in a loop skips and repeats no element", arguments: Way.allCases)
+    @Test("Deleting other objects in a loop skips and repeats no element", arguments: Way.allCases)
     private func deletingOthers(way: Way) throws {
         var numbers: [Int] = []
         try realm.write {
@@ -150,7 +150,7 @@ struct ObjectCursorTests {
         #expect(numbers == (0..<3000).filter { $0 % 10 != 6 })
     }
 
-    @Test("changing the property of a filter does not disturb the loop over its results")
+    @Test("Changing the property of a filter does not disturb the loop over its results")
     func mutatingCondition() throws {
         var seen = 0
         try realm.write {
@@ -163,7 +163,7 @@ struct ObjectCursorTests {
         #expect(realm.objects(Row.self).filter("number < 2000").count == 0)
     }
 
-    @Test("a loop in a cancelled transaction continues over the remaining objects")
+    @Test("A loop in a cancelled transaction continues over the remaining objects")
     func cancelling() throws {
         var numbers: [Int] = []
         realm.beginWrite()
@@ -175,7 +175,7 @@ struct ObjectCursorTests {
         #expect(numbers == Array(0..<3000))
     }
 
-    @Test("after deletions, a loop that adds objects visits each old object once")
+    @Test("After deletions, a loop that adds objects visits each old object once")
     func fewWithGaps() throws {
         var numbers: [Int] = []
         try realm.write {
@@ -191,7 +191,7 @@ struct ObjectCursorTests {
     }
 
     // A step once accessed the group of the last object after it had released it.
-    @Test("a loop is not disturbed if the deinit of an element commits, cancels or deletes")
+    @Test("A loop is not disturbed if the deinit of an element commits, cancels or deletes")
     func ending() throws {
         let realm = try Realm(configuration: .init(inMemoryIdentifier: UUID().uuidString, objectTypes: [Ending.self]))
         try realm.write { for number in 0..<100 { realm.create(Ending.self, value: ["number": number]) } }
@@ -219,7 +219,7 @@ struct ObjectCursorTests {
     }
 
     // The accessor was once released before another replaced it, so that it was released twice.
-    @Test("a copy of the iterator that advances while an object is deinitialised shares its position")
+    @Test("A copy of the iterator that advances while an object is deinitialised shares its position")
     func copied() throws {
         let realm = try Realm(
             configuration: .init(inMemoryIdentifier: UUID().uuidString, objectTypes: [EndingBeside.self]))
@@ -246,7 +246,7 @@ struct ObjectCursorTests {
         _ = seen
     }
 
-    @Test("access by position is correct, also while the deinit of an element accesses other positions")
+    @Test("Access by position is correct, also while the deinit of an element accesses other positions")
     func byPosition() throws {
         let configuration = Realm.Configuration(
             inMemoryIdentifier: UUID().uuidString, objectTypes: [EndingByPosition.self])

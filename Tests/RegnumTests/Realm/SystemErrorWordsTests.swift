@@ -23,7 +23,7 @@ struct SystemErrorWordsTests {
 
     #if os(Linux)
         @Test(
-            "an error of the system has a reason and advice",
+            "An error of the system has a reason and advice",
             arguments: [
                 (EACCES, "open", Realm.Error.Reason.noPermission, "read-write permissions"),
                 (EPERM, "open", .noPermission, "read-write permissions"),
@@ -68,7 +68,7 @@ struct SystemErrorWordsTests {
             #expect(error.localizedDescription.contains(advice), "\(error)")
         }
 
-        @Test("only errors of the storage itself mention the storage medium")
+        @Test("Only errors of the storage itself mention the storage medium")
         func medium() {
             for code in Int32(1)...133 {
                 for operation in Self.operations {
@@ -83,7 +83,7 @@ struct SystemErrorWordsTests {
         }
     #endif
 
-    @Test("an error names the refused file if it is not the database", arguments: [true, false])
+    @Test("An error names the refused file if it is not the database", arguments: [true, false])
     func besides(_ isBeside: Bool) {
         let path = isBeside ? "/no/such/p.lock" : "/no/such/p"
         for kind in [SystemError.Kind.isDirectory, .permissionDenied, .linkLoop, .notAFile, .busy, .unsupported] {
