@@ -41,6 +41,9 @@ enum Repository {
     /// The Swift files of all packages, without tests.
     static var productCode: [SourceText] { swiftFiles.filter { !$0.path.contains("Tests/") } }
 
+    /// The Markdown files.
+    static var documents: [String] { files.filter { $0.hasSuffix(".md") } }
+
     static func text(_ path: String) -> String {
         (try? String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)) ?? ""
     }

@@ -45,6 +45,12 @@ struct TidyTests {
     @Test("Time limits of tests are only for tests that hang")
     func timeLimits() { report(Repository.swiftFiles.flatMap(Rules.timeLimit)) }
 
+    @Test("Comments, display names of tests and documents use the vocabulary")
+    func refusedWords() {
+        report(Repository.swiftFiles.flatMap { Rules.refusedWords($0) })
+        report(Repository.documents.flatMap { Rules.refusedWords(inDocument: $0, text: Repository.text($0)) })
+    }
+
     @Test("File names are ASCII without spaces, and folder names describe their content")
     func fileNames() { report(Repository.files.flatMap(Rules.fileName)) }
 
