@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fuzzer's bytes mean: numbers, as long as there are any.
+// The interpretation of a fuzzer's bytes: numbers, as long as there are any.
 
 struct FuzzInput {
     private var bytes: UnsafeRawBufferPointer.SubSequence

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decoders of blocks: one or two blocks of a good file are changed, and all checksums above them made right.
+// The decoders of blocks: one or two blocks of a valid file are changed, and all checksums above them recomputed.
 
 import RegnumEngine
 import RegnumSystem

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening a file: any bytes, or a good file of which headers and slots are changed, their checksums right or wrong,
-// and the end is cut off. Whatever opens is read, checked and written.
+// Opening a file: any bytes, or a valid file with changed headers and slots, valid or invalid checksums, and a
+// truncated end. A file that opens is read, checked and written.
 
 import RegnumEngine
 import RegnumSystem

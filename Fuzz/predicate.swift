@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parser of predicates and the binder behind it. What is understood is written out and must be understood again as
-// the same; what is refused is refused with a reason.
+// The parser of predicates and the binder after it. A parsed predicate is printed and must parse to the same one; a
+// refused predicate must have a reason.
 
 import RegnumEngine
 import RegnumQuery
@@ -30,7 +30,7 @@ private let schema: TableSchema = {
     let arguments: [Constant] = [.int(1), .string("int"), .null, .array([.int(1), .null]), .double(.nan)]
     do throws(QueryError) {
         let parsed = try PredicateParser.parse(text, arguments)
-        // First, because what it refuses need not be writable: a subscript that means nothing, say.
+        // Binding first, because refused predicates need not be printable, for example a meaningless subscript.
         _ = try PredicateBinder.bind(parsed, to: TableKey(1), in: schema)
         let written = parsed.formatted
         guard let again = try? PredicateParser.parse(written.format, written.arguments) else {

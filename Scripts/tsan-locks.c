@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells ThreadSanitizer of the locks that it cannot see: where two threads want the same `Mutex`, the code that waits
-// and wakes lies in libswiftSynchronization.so, which is not instrumented, and the kernel hands the lock over. Without
-// this all that such locks guard looks like a race. Scripts/tsan loads it before the tests.
+// Reports locks to ThreadSanitizer that it cannot see: when two threads contend for a `Mutex`, the code that waits and
+// wakes is in libswiftSynchronization.so, which is not instrumented, and the kernel hands the lock over. Without this,
+// all data that such locks guard looks like a race. Scripts/tsan loads it before the tests.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the steps share: they run in the root of the repository, and a test command that ran no test has failed.
+# Shared by the steps: they run in the root of the repository, and a test command that ran no test has failed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 mkdir -p .build-ci
 
-# Runs a test command, shows its output, and fails if it failed or if no test ran. What failed is said once more
-# at the end, where it is found: the tests run at once, so that their lines lie far apart.
+# Runs a test command, shows its output, and fails if it failed or if no test ran. Failures are printed again at the
+# end, because the tests run in parallel and their lines are scattered.
 run_tests() {
     local log
     log=.build-ci/$(basename "$0").log
@@ -26,10 +26,10 @@ run() {
     "$@"
 }
 
-# The modules that a program links which imports RealmSwift.
+# The modules that a program links if it imports RealmSwift.
 modules=(RegnumSystem RegnumEngine RegnumQuery RegnumObservation Regnum RealmSwift)
 
-# Where a build's modules and objects lie: sets $swiftmodules, $objects and $links.
+# The folders of a build's modules and objects: sets $swiftmodules, $objects and $links.
 take() {
     local bin=$1 module
     swiftmodules=$bin/Modules
@@ -37,7 +37,7 @@ take() {
     links=()
     for module in "${modules[@]}"; do objects+=("$bin/$module.build"/*.o); done
     if [ -d "$bin/Crypto.build" ]; then
-        # CryptoExtras is RegnumRealmFile's, which these programs do not link.
+        # CryptoExtras belongs to RegnumRealmFile, which these programs do not link.
         while IFS= read -r object; do objects+=("$object"); done < <(
             find "$bin"/C[A-Z]*.build "$bin"/Crypto.build "$bin"/CryptoBoringWrapper.build -name '*.o' 2>/dev/null | sort -u)
         links+=(-lstdc++)

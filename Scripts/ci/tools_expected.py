@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# Compares what `regnum query --json` says of a golden file with the golden file's own JSON, value by value.
+# Compares the output of `regnum query --json` for a golden file with the golden file's own JSON, value by value.
 # usage: tools_expected.py REGNUM FILE.realm FILE.json [ARGUMENTS OF QUERY...]
 import base64, datetime, json, math, struct, subprocess, sys
 
@@ -24,7 +24,7 @@ def date(text, said):
     try:
         at = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=seconds)
     except OverflowError:
-        # Beyond what Python's calendar knows.
+        # Beyond the range of Python's calendar.
         return isinstance(said, str) and said.endswith('Z')
     words = at.strftime('%Y-%m-%dT%H:%M:%S').rjust(19, '0')
     if nanoseconds:

@@ -153,7 +153,7 @@ package protocol File: AnyObject, Sendable {
     func isLocked(bytes: Range<Int>) throws(SystemError) -> Bool
     /// A range of those bytes that another open file has locked as one range; nil if none is locked.
     func lockedBytes(in bytes: Range<Int>) throws(SystemError) -> Range<Int>?
-    /// Gives this file, just created for its owner alone and still empty, the access rights of `other`: whoever can use
+    /// Gives this file, just created for its owner alone and still empty, the access rights of `other`: the users of
     /// `other` can use this file, and nobody else, as far as the permissions of owner, group and others can express
     /// that.
     ///

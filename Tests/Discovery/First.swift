@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Module First of the discovery programs: classes that nothing refers to, and a name that Second has too.
+// Module First of the discovery programs: classes without references, and a name that Second has too.
 
 import RealmSwift
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that nobody told about its classes: writes the names of the default schema, a line each.
+// A program that does not list its classes: prints the names of the default schema, one on each line.
 //
 //     discovery                names
 //     discovery plugin FILE    names before and after FILE is loaded

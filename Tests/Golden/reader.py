@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# Reads a database file by Documentation/FORMAT.md alone, checks its tags, trees and laws, and writes what it holds as
-# JSON. The standard library only; AES-GCM and XXH3 are written out below. Slow, and meant to be: it is the second
-# opinion about the format, not a tool.
+# Reads a database file using only Documentation/FORMAT.md, checks its tags, trees and laws, and writes its content as
+# JSON. Uses the standard library only; AES-GCM and XXH3 are implemented below. Slow on purpose: it is an independent
+# check of the format, not a tool.
 # usage: reader.py FILE.realm [--key HEXDIGITS] [--equals FILE.json]
 import argparse
 import functools
@@ -151,7 +151,7 @@ def aes(key, block):
 
 
 def gcm_open(key, nonce, sealed, tag, context):
-    """The plain bytes; None where the tag does not vouch for them."""
+    """The plain bytes; None if the tag does not match."""
     h = int.from_bytes(aes(key, bytes(16)), 'big')
     # The field's multiplication by h, four bits at a time.
     powers = [h]
@@ -351,7 +351,7 @@ class Database:
                     'hidden': bool(flags & 8), 'target': None if target == 0xffffffff else target}
                 need(not rules or kind == 10 and 'delete rules' in features, 'a delete rule without links or feature')
                 need(not flags & 16 or 'content indexes' in features, 'an index of contents without its feature')
-                # Only where they are there: the texts of older files do not tell of them.
+                # Only if they exist: the dumps of older files do not have them.
                 if flags & 16:
                     column['contents'] = True
                 if rules & 3:
@@ -466,7 +466,7 @@ class Database:
         return data[40:40 + length]
 
     def read_large(self, column, record):
-        """A large collection: what its leaves hold, put together."""
+        """A large collection: the concatenated content of its leaves."""
         need(len(record) == 48, 'a record of a large collection has another size')
         leaves = list(self.leaves(column, Ref(record, 0)))
         need(sum(map(len, leaves)) == number(record, 40, 8), 'a record counts other elements')
@@ -588,7 +588,7 @@ class Database:
 
     @staticmethod
     def check_contents(column, values, found):
-        """What a word is, a reader need not know; what a place is, it must."""
+        """The reader need not know the definition of a term, but must know that of a location."""
         if column['type'] == 'double':
             cells = [(cell(value), key) for key, value in values.items() if cell(value) is not None]
             need(sorted(found) == sorted(cells), 'an index of places does not hold the places')
@@ -601,14 +601,14 @@ class Database:
                 need(counts.setdefault(key, place) == place, 'a text is counted twice')
             else:
                 words.setdefault(key, []).append(place)
-        # These texts have fewer words than there are places, so each word has its own.
+        # These texts have fewer terms than there are positions, so each term has its own.
         for key, places in words.items():
             need(counts.get(key) == len(places) == len(set(places)), 'a text has other words than it says')
         need(set(words) == set(counts), 'a text has no words and says that it has some')
 
     @staticmethod
     def constrained(table, constraint):
-        """The values of a constraint, one behind the other, and their objects."""
+        """The concatenated values of a constraint, and their objects."""
         unique, = (unique for unique in table['uniques'] if unique['key'] == constraint)
         keys = [column['key'] for column in table['columns']]
         for row in table['rows']:
@@ -618,7 +618,7 @@ class Database:
 
     @staticmethod
     def check_uniques(tables, trees):
-        """Each constraint is kept, and has a tree where no index does its work."""
+        """Each constraint holds, and has a tree unless an index enforces it."""
         for table in tables:
             roles = {(column, role) for owner, column, role, _, _ in trees if owner is table}
             for unique in table.get('uniques', []):
@@ -768,7 +768,7 @@ def unique_value(text):
 
 
 def cell(degrees):
-    """Where on the earth a list of numbers is; None where it is nowhere."""
+    """The location that a list of numbers means; None if it is not a location."""
     numbers = [struct.unpack('>d', bytes.fromhex(text[len('double:'):]))[0] for text in degrees if text is not None]
     if len(numbers) < 2 or not (abs(numbers[0]) <= 180 and abs(numbers[1]) <= 90):
         return None

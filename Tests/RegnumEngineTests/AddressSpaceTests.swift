@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files in a process that has little address space (`ulimit -v`, small containers): what is taken grows with the file.
+// Processes with little address space (`ulimit -v`, small containers): the address space used grows with the file.
 
 import Foundation
 import RegnumSystem
@@ -12,9 +12,10 @@ import Testing
 #endif
 
 #if os(Linux)
-    // Opening a file of 1 MB took a GiB of address space, and writing to it two, whatever the file needed.
+    // An earlier version reserved 1 GiB of address space to open a file of 1 MB, and 2 GiB to write to it, for any file
+    // size.
     @Suite struct AddressSpaceTests {
-        /// Lets this process take so much more address space than it has.
+        /// Limits the address space of this process to the current size plus `added` bytes.
         private static func limit(to added: Int) throws {
             let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
             let now = try #require(pages.first.flatMap { Int($0) }) * Int(sysconf(Int32(_SC_PAGESIZE)))
@@ -34,13 +35,13 @@ import Testing
         private static func use(_ path: String, _ files: any FileSystem) throws {
             do {
                 let session = try Database.openAsOtherProcess(path: path, fileSystem: files).makeSession()
-                // The file becomes some 20 MB long while it is open.
+                // The file grows to about 20 MB while it is open.
                 for turn in 0..<20 { try insert(session, turn * 1000..<(turn + 1) * 1000, 800) }
                 #expect(session.table(named: "Row")?.count == 20_000)
                 #expect(IntegrityCheck.run(session.database).isClean)
             }
             if files.isShared {
-                // What has grown is given back.
+                // The address space of the grown file is released.
                 for _ in 0..<20 {
                     let session = try Database.openAsOtherProcess(path: path, fileSystem: files).makeSession()
                     try insert(session, 100_000..<100_001, 10)
@@ -53,7 +54,7 @@ import Testing
             }
         }
 
-        @Test("a file is opened, read and written to where the address space has room for little more than the file")
+        @Test("A file can be used if the address space has room for little more than the file")
         func file() async throws {
             let path = ProcessTests.newPath()
             defer { for end in ["", ".lock"] { try? PosixFileSystem.shared.remove(path + end) } }
@@ -65,7 +66,7 @@ import Testing
             #expect(try database.makeSession().table(named: "Row")?.count == 20_000)
         }
 
-        @Test("a database in memory takes as little")
+        @Test("A database in memory needs as little address space as a file")
         func memory() async throws {
             await #expect(processExitsWith: .success) {
                 try AddressSpaceTests.limit(to: 200 << 20)
@@ -73,7 +74,7 @@ import Testing
             }
         }
 
-        @Test("a write that needs more than there is throws, and the file is used on")
+        @Test("A write throws if address space runs out, and the file stays usable")
         func tooMuch() async throws {
             let path = ProcessTests.newPath()
             defer { for end in ["", ".lock"] { try? PosixFileSystem.shared.remove(path + end) } }

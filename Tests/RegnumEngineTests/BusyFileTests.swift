@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Others who do not let go of a file: openings and writes wait as long as they were told to, and say for whom. And a file
-// that has the lock file's name without being one.
+// Files that others keep locked: openings and writes wait until their timeout, then the error names the holder. Also
+// foreign files that have the name of the lock file.
 
 import Foundation
 @testable import RegnumEngine
 import RegnumSystem
 import Testing
 
-// A class: its end removes the folder.
+// A class, because `deinit` removes the folder.
 @Suite final class BusyFileTests {
     private let files = PosixFileSystem.shared
     private let folder: String
@@ -43,7 +43,7 @@ import Testing
         return nil
     }
 
-    @Test("an opening that others keep out ends in an error that names them; beside others it needs no turn")
+    @Test("An opening that times out names the process that holds the lock; a shared lock does not block it")
     func openings() throws {
         let first = try open()
         try insert(try first.makeSession())
@@ -55,14 +55,14 @@ import Testing
         #endif
         #expect(refused.contains("try again later"))
         holder.unlock(byte: Self.opening)
-        // As one that was stopped while it joined the others, and as one who may only read.
+        // Like a process that was stopped while it opened the file, and like a process that may only read.
         let reader = try files.open(path, .readOnly)
         #expect(try reader.tryLockShared(byte: Self.opening))
         try insert(try open(timeout: 20_000_000).makeSession())
         #expect(try open(timeout: 20_000_000, readOnly: true).makeSession().table(named: "Row")?.count == 2)
     }
 
-    @Test("who only reads needs no turn to open, whoever opens")
+    @Test("A read-only opening does not wait for the opening lock")
     func reading() throws {
         do { try insert(try open().makeSession()) }
         let holder = try files.open(path, .readWrite)
@@ -70,7 +70,7 @@ import Testing
         #expect(try open(timeout: 0, readOnly: true).makeSession().table(named: "Row")?.count == 1)
     }
 
-    @Test("a write that another process keeps waiting ends in an error that names it, and goes through later")
+    @Test("A write that times out names the writing process, and a later write succeeds")
     func otherProcess() throws {
         let (one, two) = (try open().makeSession(), try open(timeout: 20_000_000).makeSession())
         try insert(one)
@@ -84,7 +84,7 @@ import Testing
         #expect(IntegrityCheck.run(two.database).isClean)
     }
 
-    @Test("a write that a lock of a stranger keeps waiting ends in an error that names it")
+    @Test("A write that times out names the process that holds a foreign lock")
     func stranger() throws {
         let session = try open(timeout: 20_000_000).makeSession()
         try insert(session)
@@ -99,7 +99,7 @@ import Testing
         #expect(IntegrityCheck.run(session.database).isClean)
     }
 
-    @Test("a write that a thread of this process keeps waiting ends in an error that names the place")
+    @Test("A write that times out names the source location of this process's writer")
     func otherThread() throws {
         let database = try open(timeout: 20_000_000)
         let one = try database.makeSession(origin: SessionOrigin(.opened, fileID: "App/Main.swift", line: 12))
@@ -113,7 +113,7 @@ import Testing
         #expect(two.table(named: "Row")?.count == 2)
     }
 
-    @Test("a reader leaves the file alone that another process is just making")
+    @Test("A reader does not touch a file that another process is creating")
     func readerBesideMaker() throws {
         let making = MakingFileSystem(files)
         #expect(throws: EngineError.notADatabase(path: path, why: .tooSmall)) {
@@ -124,7 +124,7 @@ import Testing
         #expect(try files.status(path)?.byteCount == 0)
     }
 
-    @Test("a system that has no lock just now is no file system without locks")
+    @Test("The error for exhausted locks does not count as missing lock support")
     func noLockNow() {
         #expect(!SystemError(.noLocks, "lock", path, code: 37).isUnsupportedLock)
         #expect(SystemError(.unsupported, "lock", path, code: 95).isUnsupportedLock)
@@ -132,13 +132,13 @@ import Testing
 
     // MARK: Names
 
-    @Test("a file of somebody else that has the lock file's name is left as it is, and no database is made beside it")
+    @Test("A foreign file with the lock file's name is not changed, and no database is created beside it")
     func foreign() throws {
         let lock = path + ".lock"
         let page = String(repeating: "\0", count: 4096)
         let texts = [
             "# yarn lockfile v1\n", "R", String(repeating: "x", count: LockFile.byteCount),
-            // Zeros at the beginning are not enough, nor is a file of zeros that is longer than a lock file.
+            // Zeros at the start are not enough, and a file of zeros that is longer than a lock file is refused.
             page + String(repeating: "x", count: LockFile.byteCount - page.utf8.count),
             String(repeating: "\0", count: LockFile.byteCount + 1),
         ]
@@ -147,7 +147,7 @@ import Testing
             #expect(throws: EngineError.foreignLockFile(path: lock)) { try open() }
             #expect(try String(contentsOfFile: lock, encoding: .utf8) == text)
             #expect(try files.status(path) == nil)
-            // Of a database that is there already, too.
+            // Also if the database exists already.
             try files.remove(lock)
             do { try insert(try open().makeSession()) }
             try Data(text.utf8).write(to: URL(fileURLWithPath: lock))
@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test(
-        "an empty file, zeros, and the lock file of another database are taken",
+        "An empty file, zeros, and the lock file of another database are accepted as lock file",
         arguments: [0, 100, LockFile.byteCount])
     func taken(count: Int) throws {
         try Data(count: count).write(to: URL(fileURLWithPath: path + ".lock"))
@@ -171,7 +171,7 @@ import Testing
         try insert(try open().makeSession())
     }
 
-    @Test("a hard link planted at the lock file's name is replaced or refused, and never written to")
+    @Test("A hard link with the lock file's name is replaced or refused, and its target is never written")
     func hardLink() throws {
         let victim = folder + "/victim"
         for text in ["", "precious"] {
@@ -189,7 +189,7 @@ import Testing
     }
 }
 
-/// A file system on which another process begins to make each file that is asked for and missing.
+/// A file system in which another process starts to create each missing file whose status is requested.
 private final class MakingFileSystem: FileSystem {
     private let base: any FileSystem
     nonisolated(unsafe) private(set) var hasMade = false

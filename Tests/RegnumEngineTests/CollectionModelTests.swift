@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random changes of lists, sets, dictionaries and mixed values against plain arrays and dictionaries: commits,
-// roll-backs, reopened files, deleted targets, and the integrity check after each.
+// Random changes of lists, sets, dictionaries and mixed values, compared with plain arrays and dictionaries: commits,
+// rollbacks, reopened files, deleted targets, and an integrity check after each.
 
 import RegnumEngine
 import RegnumSimulation
 import RegnumSystem
 import Testing
 
-/// What one object holds: by column, elements in order; keys where it is a dictionary.
+/// The values of one object by column: elements in order, with keys if the column is a dictionary.
 private struct ModelRow: Equatable {
     var any = Value.null
     var elements: [[Value]]
@@ -15,15 +15,15 @@ private struct ModelRow: Equatable {
 }
 
 private struct CollectionRun {
-    /// Every type is in one of these, so that each run has few enough for its collections to grow long.
+    /// Every type is in one of these halves, so that each run has few enough types for its collections to grow long.
     static let types: [[ColumnType]] = [
         [.int, .string, .link, .mixed, .double, .decimal128, .bool],
         [.float, .data, .date, .objectID, .uuid, .mixed, .link],
     ]
     static let kinds: [CollectionKind] = [.list, .set, .dictionary]
 
-    /// Column 0 is a mixed value; then each type as a list, a set and a dictionary. Every second one takes nulls: with
-    /// the next `turn` those that did not.
+    /// Column 0 is a mixed value; then each type as a list, a set and a dictionary. Every second column is nullable;
+    /// the next `turn` swaps them.
     static func columns(_ types: [ColumnType], turn: Int) -> [NewColumn] {
         var columns = [NewColumn(name: "any", type: .mixed)]
         for (i, type) in types.enumerated() {
@@ -50,7 +50,7 @@ private struct CollectionRun {
     var rows: [UInt64: ModelRow] = [:]
     let size: Size
 
-    /// How long collections get, and what they are cut to.
+    /// The maximum length of collections, and the length to which longer ones are cut.
     struct Size: Sendable {
         var longest: Int
         var leafByteCount = ElementTreeLimits().leafByteCount
@@ -112,7 +112,7 @@ private struct CollectionRun {
 
     static let scalars = ColumnType.allCases.filter { $0 != .link && $0 != .mixed }
 
-    /// A value of a type that is neither a link nor mixed, of few enough for sets to meet some again.
+    /// A value of a type that is neither link nor mixed, from a domain small enough for sets to get duplicates.
     mutating func scalar(_ type: ColumnType) -> Value {
         switch type {
         case .int: return .int(random.below(3) == 0 ? Int64(bitPattern: random.next()) : Int64(random.below(90)))
@@ -123,7 +123,7 @@ private struct CollectionRun {
         case .bool: return .bool(random.below(2) == 0)
         case .data: return .data(Array(text().utf8))
         case .date:
-            // Both parts have one sign.
+            // Both parts have the same sign.
             let sign = random.below(2) == 0 ? 1 : -1
             return .date(
                 Timestamp(seconds: Int64(sign * random.below(40)), nanoseconds: Int32(sign * random.below(3))))
@@ -139,7 +139,7 @@ private struct CollectionRun {
         switch definition.type {
         case .link: return target().map { .link($0) } ?? .null
         case .mixed:
-            // A set holds no collections.
+            // A set contains no collections.
             return mixed(table, depth: definition.collection == .set ? 2 : 0)
         default: return scalar(definition.type)
         }
@@ -257,7 +257,7 @@ private struct CollectionRun {
         forget(key, in: table)
     }
 
-    /// Most of the objects, so that trees are passed through rather than searched.
+    /// Deletes most of the objects, so that trees are traversed instead of searched.
     mutating func deleteMany(_ table: Table) throws {
         while rows.count < 60 { try insert(table) }
         for key in rows.keys.sorted() { try change(table, key, random.below(columns.count)) }
@@ -292,7 +292,7 @@ private struct CollectionRun {
         if case .typedLink(let table, let key) = value { Value.targetWord(table, key) == word } else { false }
     }
 
-    /// Lists lose the links, elsewhere they become null.
+    /// Lists drop the links; elsewhere they become null.
     private func cleared(_ value: Value, _ word: UInt64) -> Value {
         switch value {
         case .typedLink: isLink(value, word) ? .null : value
@@ -363,7 +363,7 @@ private struct CollectionRun {
 }
 
 @Suite struct CollectionModelTests {
-    /// Small ones; trees of many levels; leaves as they are, over nodes that fill up early.
+    /// Small collections; trees of many levels; default leaves below nodes that fill up early.
     fileprivate static let sizes = [
         CollectionRun.Size(longest: 40, steps: 10),
         CollectionRun.Size(longest: 60, leafByteCount: 70, fanOut: 3, steps: 10),
@@ -371,8 +371,8 @@ private struct CollectionRun {
         CollectionRun.Size(longest: 1500, fanOut: 3, steps: 2),
     ]
 
-    /// Each size with each half of the types, in turn with and without nulls.
-    @Test("lists, sets, dictionaries and mixed values hold what plain ones would", arguments: RunSeed.list(0...7))
+    /// Each size with each half of the types, alternating nullable and not.
+    @Test("Lists, sets, dictionaries and mixed values match plain Swift collections", arguments: RunSeed.list(0...7))
     func model(seed: RunSeed) throws {
         let size = Self.sizes[Int(seed.value % UInt64(Self.sizes.count))]
         var run = try CollectionRun(seed: seed.value, size)
@@ -388,6 +388,6 @@ private struct CollectionRun {
         }
     }
 
-    @Test("the runs have every type in every collection")
+    @Test("The runs cover every type in every collection")
     func types() { #expect(Set(CollectionRun.types.joined()) == Set(ColumnType.allCases)) }
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tag against values of XXH3-128 computed with the reference implementation (input byte i = 7 i + 3).
+// Compares the tag with values of XXH3-128 computed with the reference implementation (input byte i = 7 i + 3).
 
 import RegnumEngine
 import Testing
 
 @Suite struct ContentHashTests {
     @Test(
-        "tags are XXH3-128",
+        "Tags are XXH3-128",
         arguments: [
             (241, UInt64(0), UInt64(0xac6c_3492_c3d6_b45d), UInt64(0x8bea_dd3a_8874_fe17)),
             (241, 12345, 0xec1c_2158_46fc_361e, 0x0255_751e_1047_6213),
@@ -24,7 +24,7 @@ import Testing
         #expect(tag == ContentHash.Tag(low: low, high: high))
     }
 
-    @Test("both halves of the seed count")
+    @Test("Both halves of the seed change the tag")
     func seeds() {
         let bytes = [UInt8](repeating: 1, count: 4096)
         let tags = [(0, 0), (1, 0), (0, 1), (1, 1)].map { low, high in

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damaged, truncated and foreign files: opening and reading them throws, and never traps, hangs or writes. Half of
-// the damage gets a fresh checksum, so that the decoders behind the checksum are reached too.
+// Damaged, truncated and foreign files: opening and reading them throws, and never traps, hangs or writes. Half of the
+// damaged files get fresh checksums, so that the damage also reaches the decoders.
 
 import RegnumEngine
 import RegnumSimulation
@@ -38,15 +38,15 @@ import Testing
         try session.commitWrite()
     }
 
-    /// Opens and reads everything there is; how it ended.
+    /// Opens and reads everything; returns the outcome.
     @discardableResult
     static func readAll(_ bytes: [UInt8]) -> Bool {
-        // First as users open it; then so that the damage is met later, by whoever reads it.
+        // First with the default options; then so that only a read finds the damage.
         let isWhole = (try? readAll(bytes, checksSmallFiles: true)) != nil
         return (try? readAll(bytes, checksSmallFiles: false)) != nil || isWhole
     }
 
-    /// All values, in one number.
+    /// A hash of all values.
     private static func readAll(_ bytes: [UInt8], checksSmallFiles: Bool) throws -> Int {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
         files.setContents(of: path, bytes)
@@ -59,12 +59,12 @@ import Testing
         return try HostileUse.values(session)
     }
 
-    /// What is in the file.
+    /// The content of the file.
     private static let state: Int = {
         do { return try readAll(good, checksSmallFiles: true) } catch { fatalError("\(error)") }
     }()
 
-    /// Expects of damage behind checksums that do not hold an error that names it, or `state`.
+    /// Expects an error that names damage with a wrong checksum, or `state`.
     private static func expectNoticed(_ bytes: [UInt8], _ what: String, mayLackHeader: Bool = false) {
         for checksSmallFiles in [true, false] {
             do {
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    /// Gives the block at `page` a tag of its own again, wherever its parents are: walks all refs in the file.
+    /// Recomputes the tag of the block at `page` in all its parents: traverses all refs in the file.
     private static func retag(_ bytes: inout [UInt8], page: Int) {
         guard
             let header = try? bytes.withUnsafeBytes({
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    /// Makes all tags and slots agree with the bytes again.
+    /// Makes all tags and slots match the bytes again.
     private static func retagAll(_ bytes: inout [UInt8]) {
         for _ in 0..<5 {
             for page in 16..<(bytes.count / 4096) where bytes[page * 4096] == 0x52 && bytes[page * 4096 + 1] == 0x42 {
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test("the undamaged file reads, also after its tags have been computed anew")
+    @Test("The undamaged file can be read, also after its tags have been recomputed")
     func undamaged() {
         #expect(Self.readAll(Self.good))
         var bytes = Self.good
@@ -156,7 +156,7 @@ import Testing
         #expect(Self.readAll(bytes))
     }
 
-    @Test("a flipped bit anywhere in a used page is noticed or harmless", arguments: 1...4)
+    @Test("A flipped bit anywhere in a used page is detected or harmless", arguments: 1...4)
     func bits(seed: Int) {
         var random = SeededRandom(seed: UInt64(seed))
         for _ in 0..<(RunScale.isOptimized ? 2000 : 15) {
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test("bytes changed behind a fresh checksum do not lead out of the file", arguments: 1...4)
+    @Test("Bytes changed under a fresh checksum do not cause reads outside the file", arguments: 1...4)
     func retagged(seed: Int) {
         var random = SeededRandom(seed: UInt64(seed) + 100)
         let used = (16..<(Self.good.count / 4096)).filter { Self.good[$0 * 4096] == 0x52 }
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test("a file cut off anywhere does not open or opens whole")
+    @Test("A truncated file does not open, or opens whole")
     func truncated() {
         for count in stride(from: 1, to: Self.good.count, by: RunScale.isOptimized ? 512 : 24_000) {
             Self.expectNoticed(Array(Self.good.prefix(count)), "cut to \(count) bytes", mayLackHeader: true)
@@ -201,7 +201,7 @@ import Testing
         [UInt8](repeating: 0, count: 300_000),
     ]
 
-    @Test("foreign files are refused and left as they are", arguments: foreignFiles.indices)
+    @Test("Foreign files are refused and not changed", arguments: foreignFiles.indices)
     func foreign(number: Int) {
         let bytes = Self.foreignFiles[number]
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
@@ -210,7 +210,7 @@ import Testing
         #expect(files.contents(of: Self.path) == bytes)
     }
 
-    @Test("the second copy of the header stands in for the first")
+    @Test("The second copy of the header replaces the first")
     func headerCopy() {
         var bytes = Self.good
         for i in 0..<4096 { bytes[i] = 0xEE }
@@ -218,7 +218,7 @@ import Testing
     }
 }
 
-/// Debug builds do less of the same.
+/// Debug builds run fewer cases.
 enum RunScale {
     static let isOptimized: Bool = {
         var isOptimized = true

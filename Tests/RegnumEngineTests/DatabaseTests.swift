@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A database end to end below the object layer: what is committed is there again after opening the file anew.
+// A database end to end below the object layer: committed data is present after the file is reopened.
 
 import RegnumEngine
 import RegnumSystem
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(
-        "a committed row reads back the same after the file is opened again", arguments: [1, 5, 1000, 1024, 1025, 3000])
+        "A committed row reads back the same after the file is reopened", arguments: [1, 5, 1000, 1024, 1025, 3000])
     func roundTrip(count: Int) throws {
         let files = MemoryFileSystem()
         do {
@@ -64,7 +64,7 @@ import Testing
         try Self.expect(table, count)
     }
 
-    @Test("the name of a column may have 63 bytes")
+    @Test("The name of a column may have 63 bytes")
     func longNames() throws {
         let session = try Database.open(path: "/a.realm", fileSystem: MemoryFileSystem()).makeSession()
         try session.beginWrite()
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test("a class is found by its key after others have gone")
+    @Test("A class is found by its key after other classes were removed")
     func foundByKey() throws {
         let session = try Database.open(path: "/a.realm", fileSystem: MemoryFileSystem()).makeSession()
         try session.beginWrite()

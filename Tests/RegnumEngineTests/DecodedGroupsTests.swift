@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session that only writes keeps of versions that are gone.
+// The memory that a write-only session keeps for versions that are gone.
 
 import RegnumEngine
 import RegnumSystem
 import Testing
 
 @Suite struct DecodedGroupsTests {
-    @Test("decoded row groups of earlier versions do not pile up with a session's own commits")
+    @Test("Decoded row groups of earlier versions do not accumulate when a session only commits")
     func ownCommits() throws {
         let database = try Database.open(path: "/g.realm", fileSystem: MemoryFileSystem())
         let session = try database.makeSession()

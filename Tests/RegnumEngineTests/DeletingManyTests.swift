@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deleting a part of many row groups in one call, and going on with the same groups in the same write.
+// Deleting a part of many row groups in one call, and changing the same groups in the same write.
 
 import RegnumEngine
 import RegnumSimulation
@@ -43,7 +43,7 @@ extension CollectionKind {
         }
     }
 
-    @Test("objects go together that have links to each other", arguments: [10, 1_500], CollectionKind.linked)
+    @Test("Objects that link to each other are deleted together", arguments: [10, 1_500], CollectionKind.linked)
     func linked(count: Int, kind: CollectionKind) throws {
         let files = MemoryFileSystem()
         let columns = [
@@ -67,7 +67,7 @@ extension CollectionKind {
             default: try table.dictionarySet("\(target.rawValue)", .link(target), 0, of: owner)
             }
         }
-        // Owners that go, and stay, have links to objects that stay and to the last one, which goes.
+        // Deleted and kept owners have links to kept objects and to the last object, which is deleted.
         let (last, owners) = (keys.suffix(40), keys.prefix(8))
         for owner in owners {
             for target in keys[8..<8 + count - 10] { try add(target, to: owner) }
@@ -79,7 +79,7 @@ extension CollectionKind {
         try session.commitWrite()
         for owner in owners.suffix(4) { #expect(try Self.links(table, owner) == count - 10) }
         #expect(IntegrityCheck.run(database).findings == [])
-        // What was freed is used again.
+        // Freed space is used again.
         for _ in 0..<6 {
             try session.beginWrite()
             for owner in owners.suffix(4) { try add(keys[9], to: owner) }
@@ -93,12 +93,12 @@ extension CollectionKind {
         withExtendedLifetime(session) {}
     }
 
-    /// Elements that lead somewhere.
+    /// Elements that link to objects.
     private static func links(_ table: Table, _ owner: ObjectKey) throws -> Int {
         try table.listValues(0, of: owner).count { $0 != .null }
     }
 
-    @Test("what is left is as it was, and can be changed at once", arguments: RunSeed.list(1...8))
+    @Test("The remaining objects are unchanged, and can be changed at once", arguments: RunSeed.list(1...8))
     func random(seed: RunSeed) throws {
         var random = SeededRandom(seed: seed.value)
         var options = Database.OpenOptions()
@@ -116,7 +116,7 @@ extension CollectionKind {
                 let before = model
                 try session.beginWrite()
                 for _ in 0..<2 {
-                    // Another part of each 1,024: groups are left whole, small or empty.
+                    // A different part of each 1,024 rows: groups stay whole, become small, or become empty.
                     let parts = (0...8).map { _ in random.below(17) }
                     let gone = model.keys.sorted().filter { random.below(16) < parts[Int($0 >> 10) % parts.count] }
                     try table.delete(gone.map { ObjectKey($0) })
@@ -153,8 +153,8 @@ extension CollectionKind {
             NewColumn(name: "text", type: .string, isNullable: true, isIndexed: true),
         ])
 
-    // Long texts: a branch has few of them below it, so that there are many branches, which are packed one after the other.
-    @Test("indexes of which much goes are whole at once, and can be changed on", arguments: RunSeed.list(1...6))
+    // Long texts: a branch has few of them below it, so there are many branches, which are packed one after the other.
+    @Test("Indexes that lose many entries stay consistent, and can be changed again", arguments: RunSeed.list(1...6))
     func indexes(seed: RunSeed) throws {
         var random = SeededRandom(seed: seed.value)
         var options = Database.OpenOptions()
@@ -199,7 +199,7 @@ extension CollectionKind {
             let before = model
             try session.beginWrite()
             for _ in 0..<2 {
-                // Sometimes nearly all, and sometimes all of a stretch, so that leaves and branches are emptied.
+                // Sometimes nearly all rows, sometimes all rows of a range, so that leaves and branches become empty.
                 let share = [3, 2, 16][random.below(3)]
                 let most = model.keys.max() ?? 0
                 let stretch = UInt64(random.below(Int(most)))...most

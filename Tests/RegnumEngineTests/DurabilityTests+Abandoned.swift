@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages of commits that have failed, while sessions still show them.
+// Pages of failed commits that sessions still show.
 
 import Foundation
 @testable import RegnumEngine
@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 
 extension DurabilityTests {
-    @Test("while a session shows what has failed, no other process writes over it", arguments: [true, false])
+    @Test("No other process overwrites a failed commit while a session shows it", arguments: [true, false])
     func abandonedIsKept(isFrozen: Bool) throws {
         let files = files()
         let first = try makeFile(files)
@@ -37,7 +37,7 @@ extension DurabilityTests {
         #expect(try count(files) == 5)
     }
 
-    @Test("where a session goes on showing what has failed, others may write after a while")
+    @Test("Others may write after a while if a session keeps showing a failed commit")
     func abandonedIsRecordedSoon() throws {
         let files = files()
         let first = try makeFile(files)
@@ -62,7 +62,7 @@ extension DurabilityTests {
         #expect(try count(files) == 30)
     }
 
-    @Test("once a commit has succeeded that knows what has failed, others may write, and what is shown stays")
+    @Test("Others may write after a commit that records the failed pages, and sessions that show those pages keep them")
     func abandonedIsRecorded() throws {
         let files = files()
         let first = try makeFile(files)
@@ -83,9 +83,9 @@ extension DurabilityTests {
         #expect(try count(files) == 30)
     }
 
-    /// Nothing could be written that tells of its pages, so the lock stayed as long as the session.
+    /// An earlier version could not record the failed pages, so the lock was held as long as the session existed.
     @Test(
-        "where a process cannot write any more, others write beside what its sessions show",
+        "If a process can no longer write, others write beside the pages that its sessions show",
         arguments: [CommitDurability.full, .relaxed])
     func abandonedInLatched(level: CommitDurability) throws {
         let files = files()
@@ -115,7 +115,7 @@ extension DurabilityTests {
             }
         }
         #expect(try count(files) == 30)
-        // From then on what they had taken is free as any other.
+        // After the sessions have gone, their pages are free like any other.
         frozen = nil
         #expect(try shared.pinsOfOthers().allSatisfy { $0.failed.end == 0 && $0.failed.last == 0 })
         _ = try first.refresh()
@@ -126,7 +126,7 @@ extension DurabilityTests {
         #expect(try count(files) == 60)
     }
 
-    @Test("the end of the file is not cut while a session may show what has failed")
+    @Test("The file is not truncated while a session may show a failed commit")
     func abandonedIsNotCut() throws {
         let files = files()
         let first = try makeFile(files)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a failed or unfinished sync of one process means to the others that have the file open.
+// Effects of one process's failed or unfinished sync on the other processes that have the file open.
 
 import Foundation
 @testable import RegnumEngine
@@ -14,14 +14,14 @@ extension DurabilityTests {
             call: files.operationCount(of: "sync"), kind: .io, isPersistent: false, operation: "sync")
     }
 
-    /// What `session`'s process has not synced yet fails, and only that.
+    /// Makes the sync of the unsynced commits of `session`'s process fail, and nothing else.
     func failToSync(_ session: Session, _ files: SimulatedFileSystem) {
         failNextSync(files)
         #expect(throws: EngineError.self) { try session.database.makeDurable() }
         files.failure = nil
     }
 
-    /// How many rows there are after a loss of power now.
+    /// Expects this number of rows after a power loss at this moment.
     func expectAfterPowerLoss(_ files: SimulatedFileSystem, _ expected: Int, seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         for model in LossModel.allCases {
@@ -29,13 +29,13 @@ extension DurabilityTests {
         }
     }
 
-    /// In pages of its own, which the commits that follow do not write.
+    /// A row in pages of its own, which the following commits do not write.
     func insertLarge(_ session: Session, _ id: Int) throws {
         try insert(session, id, .relaxed, byteCount: 20_000)
     }
 
-    /// So a process that is suspended between its writes stops nobody.
-    @Test("others may write when a commit returns, and when one that nobody waits for is on the medium")
+    /// A process that is suspended between its writes blocks nobody.
+    @Test("The writer lock is free when a commit returns, and once an asynchronous commit is durable")
     func lockBehindCommits() throws {
         let files = files()
         let first = try makeFile(files)
@@ -58,8 +58,8 @@ extension DurabilityTests {
         #expect(try isFree())
     }
 
-    /// Else a process whose commits always stand in line would keep the others from writing.
-    @Test("who has kept the writer's lock for long lets another process write before he writes again")
+    /// Otherwise a process with commits queued all the time would keep the others from writing.
+    @Test("A process that has held the writer lock for long lets another process write before its next write")
     func lockKeptForLong() throws {
         let files = files()
         let other = try makeFile(files)
@@ -85,9 +85,9 @@ extension DurabilityTests {
         #expect(try count(files) == 3)
     }
 
-    // Whoever can write the lock file could make a commit pass over billions of pages, or take a number that no opening
-    // accepts.
-    @Test("what a lock file tells of failed commits is believed as far as the file goes")
+    // Without this limit a writer of the lock file could make a commit skip billions of pages, or use a version that no
+    // opening accepts.
+    @Test("Failed commits in a lock file are believed only up to the length of the file")
     func failedBeyondTheFile() throws {
         let files = files()
         let first = try makeFile(files)
@@ -102,9 +102,9 @@ extension DurabilityTests {
 
     enum Successor: CaseIterable { case hasItOpen, opensBeside, opensAlone, opensWhileOneLeaves }
 
-    /// The system may have dropped the pages, and another process's sync of them confirms nothing.
+    /// The system may have dropped the pages, and another process's sync of them proves nothing.
     @Test(
-        "what another process could not make durable is written again by the next writer",
+        "The next writer writes the pages again that another process failed to sync",
         arguments: Successor.allCases)
     func failedElsewhere(successor: Successor) throws {
         for seed in UInt64(1)...8 {
@@ -117,14 +117,14 @@ extension DurabilityTests {
             #expect(throws: EngineError.self) { try first?.database.makeDurable() }
             var lockFile: (any File)?
             if successor == .opensAlone || successor == .opensWhileOneLeaves {
-                // Killed: what it would still do at its end, it does not do.
+                // Killed: the process does nothing of its usual shutdown.
                 files.crashAfterCall(files.operationCount)
                 first = nil
                 files.crashAfterCall(.max)
             }
             files.failure = nil
             if successor == .opensWhileOneLeaves {
-                // It has let go of the database file, and not yet of this one.
+                // It has closed the database file, but not yet the lock file.
                 lockFile = try files.open(Self.path + ".lock", .readWrite)
                 #expect(try lockFile?.tryLock(byte: 1 << 62 + 1000) == true)
             }
@@ -139,7 +139,7 @@ extension DurabilityTests {
         }
     }
 
-    @Test("where the next writer's sync fails too, nothing counts as durable, and the one after it writes again")
+    @Test("If the next writer's sync fails too, nothing counts as durable, and the writer after it writes again")
     func failedTwice() throws {
         for seed in UInt64(1)...8 {
             let files = files(seed)
@@ -157,7 +157,7 @@ extension DurabilityTests {
         }
     }
 
-    @Test("a process whose own syncs succeed does not take for durable what another one could not sync")
+    @Test("A process with successful syncs does not count another process's failed sync as durable")
     func failedOnlyElsewhere() throws {
         for seed in UInt64(1)...8 {
             let files = files(seed)
@@ -172,7 +172,7 @@ extension DurabilityTests {
         }
     }
 
-    @Test("a second sync that fails, while a failed commit is undone, does not end writing")
+    @Test("A second failed sync, while a failed commit is undone, does not stop writing")
     func undoneTwice() throws {
         let files = files()
         let hooked = HookedFileSystem(files)
@@ -197,8 +197,8 @@ extension DurabilityTests {
         try expectAfterPowerLoss(files, 2, seed: 3)
     }
 
-    /// What is to be written again is written by who holds the lock among processes, whenever it was noticed.
-    @Test("a sync that fails elsewhere while this process is about to sync is met with the lock")
+    /// The process that holds the writer lock rewrites the pages, at any time the failure is noticed.
+    @Test("A process that is about to sync handles a sync that failed elsewhere under the writer lock")
     func failedMeanwhile() throws {
         var tried = 0
         for looks in 0..<12 {
@@ -227,7 +227,7 @@ extension DurabilityTests {
                     try self.insert(first, 2, .full)
                 }
             }
-            // It may be told of the failure: once.
+            // The failure may be reported to this process, but only once.
             if (try? late.database.makeDurable()) == nil { try late.database.makeDurable() }
             hooked.after = { _, _ in }
             #expect(try count(nothing(files)) == (fires ? 3 : 1), "\(looks) looks")
@@ -237,7 +237,7 @@ extension DurabilityTests {
         #expect(tried > 3)
     }
 
-    @Test("a transaction that has written pages before a sync failed is not acknowledged", arguments: [true, false])
+    @Test("A transaction that wrote pages before a sync failed is not acknowledged", arguments: [true, false])
     func failedBetween(isElsewhere: Bool) throws {
         let files = files()
         let hooked = HookedFileSystem(files)
@@ -255,7 +255,7 @@ extension DurabilityTests {
                     return armed
                 })
             else { return }
-            // Its blocks are written, and it does not stand in line yet.
+            // Its blocks are written, and it is not queued yet.
             self.failNextSync(files)
             let syncing = isElsewhere ? first.database : database
             syncing.queue.monitor.withLock { syncing.queue.take() }
@@ -265,13 +265,14 @@ extension DurabilityTests {
         let isCommitted = (try? session.commitWrite()) != nil
         #expect(!isArmed.withLock { $0 })
         hooked.after = { _, _ in }
-        // What the other process relied on was durable when this one began, so it had nothing to sync.
+        // The state that the other process relied on was durable when this transaction began, so it had nothing to
+        // sync.
         #expect(!isCommitted)
         try insert(session, 1)
         try expectAfterPowerLoss(files, 2, seed: 2)
     }
 
-    @Test("while pages are written again the lock stays, whoever lets go of what has failed")
+    @Test("The writer lock stays held while pages are rewritten, also if a session releases a failed commit")
     func lockedWhileRewriting() throws {
         let base = files()
         let files = HookedFileSystem(base)
@@ -303,7 +304,7 @@ extension DurabilityTests {
         #expect(try count(base) == 5)
     }
 
-    @Test("who could not look at the slots of others looks again before it writes")
+    @Test("A process that failed to read the slots of others reads them again before it writes")
     func failedMeeting() throws {
         let files = files()
         let first = try makeFile(files)
@@ -320,7 +321,7 @@ extension DurabilityTests {
         #expect(try count(files) == 5)
     }
 
-    @Test("the last durable version that processes know of never becomes an older one")
+    @Test("The last durable version that processes share never decreases")
     func durableNumber() throws {
         let files = HookedFileSystem(files())
         func open() throws -> Session {
@@ -339,7 +340,7 @@ extension DurabilityTests {
                 return armed
             }
             guard call == .sync, isFirst else { return }
-            // Between the first one's sync and its note of it.
+            // Between the first process's sync and its record of it.
             #expect(throws: Never.self) { try self.insert(other, 1, .full) }
         }
         try first.database.makeDurable()
@@ -348,16 +349,16 @@ extension DurabilityTests {
         #expect(shared.enter(other.database.header, knowing: 0)?.durable == shared.newest)
     }
 
-    /// Such a slot names no pages to be checked: opening took it for whole, when a process that has it not for the newest
-    /// version had written over its pages and ended too.
-    @Test("a commit whose process ended in its last sync does not count once others have written")
+    /// Such a slot names no pages to verify. Opening once accepted it, after a process that did not consider it the
+    /// newest version had overwritten its pages and ended too.
+    @Test("A commit whose process ended in its last sync does not count after others have written")
     func endedInLastSync() throws {
         let files = files()
         var first: Session? = try makeFile(files)
         for id in 0..<4 { try insert(try #require(first), id) }
         var other: Session? = try open(files).makeSession()
         let syncs = files.operationCount(of: "sync")
-        // The second one, with the slot written.
+        // The second sync, with the slot written.
         files.beforeSync = { if $0.operationCount(of: "sync") == syncs + 1 { $0.crashAfterCall($0.operationCount) } }
         #expect(throws: EngineError.self) { try insert(try #require(first), 4, .paranoid) }
         first = nil
@@ -372,7 +373,7 @@ extension DurabilityTests {
         #expect(try count(files) == 4)
     }
 
-    @Test("that its slot is cleared survives the end of who clears it, and a power loss")
+    @Test("The clearing of a slot survives the end of the process that clears it, and a power loss")
     func endedInClearing() throws {
         for seed in UInt64(1)...8 {
             let files = files(seed)
@@ -403,7 +404,7 @@ extension DurabilityTests {
         }
     }
 
-    @Test("who mends the head of the lock file is its last writer")
+    @Test("The last writer of a lock file repairs its header")
     func mendedHead() throws {
         let files = files()
         let first = try makeFile(files)
@@ -419,7 +420,7 @@ extension DurabilityTests {
         #expect(try count(files) == 4)
     }
 
-    @Test("a second name of the file, with a lock file of its own, is refused while the file is open by the first")
+    @Test("A second name of the file, with a lock file of its own, is refused while the file is open by the first")
     func twoNames() throws {
         let folder = FileManager.default.temporaryDirectory.path + "/regnum-names-\(MonotonicClock.now())"
         try PosixFileSystem.shared.makeDirectories(folder)
@@ -430,7 +431,7 @@ extension DurabilityTests {
         }
         _ = try open("a.realm")
         try FileManager.default.linkItem(atPath: folder + "/a.realm", toPath: folder + "/b.realm")
-        // Leaves a lock file that fits.
+        // Leaves a valid lock file.
         _ = try open("b.realm")
         var first: Database? = try open("a.realm")
         #if os(Linux)
@@ -444,7 +445,7 @@ extension DurabilityTests {
         _ = try open("b.realm")
     }
 
-    @Test("a file that a killed process was about to lengthen with zeros is made anew", arguments: [1, 4096, 40_960])
+    @Test("A file of zeros, left by a killed process, becomes a new database", arguments: [1, 4096, 40_960])
     func zeros(byteCount: Int) throws {
         let files = files()
         let file = try files.open(Self.path, .readWriteCreate)
@@ -452,7 +453,7 @@ extension DurabilityTests {
         #expect(try count(files) == 0)
     }
 
-    @Test("nothing is written again before the commits of others are known")
+    @Test("No pages are rewritten before the commits of others are known")
     func rewritingUnknown() throws {
         let files = files()
         let session = try makeFile(files)
@@ -477,7 +478,7 @@ extension DurabilityTests {
         #expect(files.operationCount(of: "write") > writes)
     }
 
-    @Test("relaxed commits of processes that take turns are not written again", arguments: [true, false])
+    @Test("Relaxed commits of processes that alternate are not rewritten", arguments: [true, false])
     func turns(isFailing: Bool) throws {
         let files = files()
         let first = try makeFile(files)
@@ -495,7 +496,7 @@ extension DurabilityTests {
         other.rollbackWrite()
     }
 
-    @Test("a failed sync is not forgotten when the lock file is damaged")
+    @Test("A failed sync is not forgotten if the lock file is damaged")
     func failedAndDamaged() throws {
         for seed in UInt64(1)...8 {
             let files = files(seed)
@@ -509,14 +510,14 @@ extension DurabilityTests {
         }
     }
 
-    @Test("where the slot of a relaxed commit can neither be written nor taken back, those before it are written again")
+    @Test("Earlier relaxed commits are rewritten if a slot can neither be written nor restored")
     func latchedRelaxed() throws {
         for seed in UInt64(1)...8 {
             let files = files(seed)
             let session = try makeFile(files)
             try insert(session, 0, .full)
             for id in 1..<4 { try insert(session, id, .relaxed) }
-            // The write of the slot is the last one of a commit.
+            // A commit writes its slot last.
             let before = files.operationCount(of: "write")
             try insert(session, 4, .relaxed)
             let writes = files.operationCount(of: "write") - before
@@ -530,9 +531,9 @@ extension DurabilityTests {
         }
     }
 
-    /// The slot of a relaxed commit is written over by the next one before that is published. A process that looks for
-    /// the former just then once waited for the writer's lock, which may be kept for another transaction.
-    @Test("nobody who reads waits for another process's transaction", arguments: [true, false])
+    /// The next commit overwrites the slot of a relaxed commit before it is published. A process that read the slot at
+    /// that moment once waited for the writer lock, which may be held for another transaction.
+    @Test("A reader does not wait for another process's transaction", arguments: [true, false])
     func readersDoNotWait(isOpening: Bool) throws {
         let hooked = HookedFileSystem(files())
         @Sendable func open() throws -> Database {
@@ -554,7 +555,7 @@ extension DurabilityTests {
         hooked.before = { call, _ in
             switch call {
             case .lock(byte: 1 << 62) where CurrentThread.id != own:
-                // The writer's lock: the reader has met the slot that is written over.
+                // The writer lock: the reader has found the slot being overwritten.
                 state.withLock {
                     has.withLock { $0.asked = true }
                     state.tellAll()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Levels of durability and commits that share a sync: how often each waits for the medium, what a power loss may take
-// back, and what a failed sync does.
+// Levels of durability, and commits that share a sync: how often each waits for stable storage, which commits a power
+// loss may undo, and the effects of a failed sync.
 
 import Foundation
 @testable import RegnumEngine
@@ -19,7 +19,7 @@ import Testing
 
     func options() -> Database.OpenOptions {
         var options = Database.OpenOptions()
-        // Nothing happens but what the test says.
+        // No background work: only the calls of the test.
         options.syncDelay = nil
         options.longestHold = .max
         return options
@@ -49,7 +49,7 @@ import Testing
         try session.commitWrite(durability)
     }
 
-    /// Inserts without waiting; what becomes of it is counted.
+    /// Inserts without waiting, and counts the outcome.
     func insertLater(_ session: Session, _ id: Int, _ count: Done) throws {
         try session.beginWrite()
         try SpaceTests.insert(try #require(session.table(named: "Row")), id, id % 7 * 300)
@@ -64,7 +64,7 @@ import Testing
         var failed: Int { counts.withLock { $0.failed } }
     }
 
-    /// The rows, which must be those of the first commits, whole.
+    /// The number of rows, which must be complete rows of the first commits.
     func count(_ files: SimulatedFileSystem) throws -> Int {
         let database = try open(files)
         let report = IntegrityCheck.run(database)
@@ -78,7 +78,7 @@ import Testing
         return table.count
     }
 
-    /// After a power loss that left only what was confirmed.
+    /// The files after a power loss that left only confirmed writes.
     func nothing(_ files: SimulatedFileSystem) -> SimulatedFileSystem {
         var random = SeededRandom(seed: 1)
         return files.crash(keepingFirst: 0, model: .everything, random: &random)
@@ -89,7 +89,7 @@ import Testing
     // MARK: Levels
 
     @Test(
-        "each level waits as often as it says",
+        "Each level waits for its number of syncs",
         arguments: zip([CommitDurability.paranoid, .full, .relaxed], [2, 1, 0]))
     func syncs(level: CommitDurability, perCommit: Int) throws {
         let files = files()
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(
-        "after a power loss the first commits are there, down to the last durable one at least",
+        "After a power loss the commits are there up to the last durable one at least, without gaps",
         arguments: RunSeed.list(1...4))
     func powerLoss(seed: RunSeed) throws {
         var random = SeededRandom(seed: seed.value)
@@ -125,9 +125,9 @@ import Testing
         }
     }
 
-    @Test("while a relaxed commit writes its slot, no sync of another thread begins")
+    @Test("While a relaxed commit writes its slot, no sync of another thread begins")
     func ownSlot() throws {
-        // It would make durable what lies in the very slot that the commit is about to write over.
+        // A sync would make the slot durable that the commit is about to overwrite.
         let files = HookedFileSystem(files())
         let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: options())
         let session = try database.makeSession()
@@ -147,7 +147,7 @@ import Testing
         #expect(database.queue.monitor.withLock { !database.queue.isBusy })
     }
 
-    @Test("closing the last instance makes relaxed commits durable")
+    @Test("Closing the last instance makes relaxed commits durable")
     func close() throws {
         let files = files()
         var session: Session? = try makeFile(files)
@@ -157,7 +157,7 @@ import Testing
         for model in LossModel.allCases { #expect(try count(files.crash(model: model, random: &random)) == 30) }
     }
 
-    @Test("relaxed commits become durable in the background")
+    @Test("Relaxed commits become durable in the background")
     func background() throws {
         let files = files()
         var options = Database.OpenOptions()
@@ -176,7 +176,7 @@ import Testing
         #expect(try count(nothing(files)) == 1)
     }
 
-    @Test("by default a relaxed commit is durable within a second")
+    @Test("By default a relaxed commit is durable within a second")
     func backgroundByDefault() throws {
         let files = files()
         let session = try Database.openAsOtherProcess(path: Self.path, fileSystem: files).makeSession()
@@ -184,7 +184,7 @@ import Testing
         try session.addTables([SpaceTests.rows])
         try session.commitWrite()
         var least = UInt64.max
-        // The best of some: on a busy machine the thread that syncs waits for its turn.
+        // The least of several times: on a busy machine the syncing thread waits to be scheduled.
         for id in 0..<8 where least > 1_000_000_000 {
             let syncs = files.operationCount(of: "sync")
             let begin = MonotonicClock.now()
@@ -198,7 +198,7 @@ import Testing
         #expect(least <= 1_000_000_000)
     }
 
-    @Test("no more than 16 MiB of relaxed commits wait for a sync")
+    @Test("No more than 16 MiB of relaxed commits wait for a sync")
     func relaxedBytes() throws {
         let files = files()
         let session = try makeFile(files)
@@ -212,12 +212,12 @@ import Testing
             most = max(most, waiting)
             syncs = now
         }
-        // And they do wait.
+        // The commits do wait for a sync.
         #expect(most > 8 << 20 && most <= 16 << 20)
         #expect(try count(nothing(files)) >= 20 - (16 << 20) / byteCount)
     }
 
-    @Test("a great many relaxed commits, and a very large one, find room in one slot")
+    @Test("Many relaxed commits, and a very large one, fit into one slot")
     func manyRelaxed() throws {
         let files = files()
         let session = try makeFile(files)
@@ -226,7 +226,7 @@ import Testing
         try session.beginWrite()
         for id in 400..<4400 { try SpaceTests.insert(try #require(session.table(named: "Row")), id, 5000) }
         try session.commitWrite(.relaxed)
-        // More than a manifest may cover: it was waited for.
+        // More than a manifest may cover: the commit waited for its sync.
         #expect(try count(nothing(files)) == 4400)
         try insert(session, 4400, .relaxed)
         for model in LossModel.allCases {
@@ -234,7 +234,7 @@ import Testing
         }
     }
 
-    @Test("the next writer makes durable what a process that is gone has left", arguments: [true, false])
+    @Test("The next writer makes the commits of a closed process durable", arguments: [true, false])
     func nextWriter(isKnown: Bool) throws {
         let files = files()
         let first = try makeFile(files)
@@ -243,20 +243,20 @@ import Testing
         for id in rows(other)..<6 { try insert(first, id, .relaxed) }
         let before = files.operationCount(of: "sync")
         try insert(other, 6, .full)
-        // Once for what the other has left open, once for its own.
+        // One sync for the other process's unsynced commits, one for its own.
         #expect(files.operationCount(of: "sync") - before == 2)
         try insert(first, 7, .full)
         var random = SeededRandom(seed: 9)
         for model in LossModel.allCases { #expect(try count(files.crash(model: model, random: &random)) == 8) }
     }
 
-    @Test("a process that ends before its commit is on the medium leaves nothing that a power loss can break later")
+    @Test("A process that ends before its commit is durable leaves nothing that a later power loss can break")
     func killedBeforeSync() throws {
         for seed in UInt64(1)...(RunScale.isOptimized ? 40 : 6) {
             let files = files(seed)
             var session: Session? = try makeFile(files)
             for id in 0..<4 { if let session { try insert(session, id) } }
-            // Killed before its sync: its slot is in the file, and nothing of the commit on the medium.
+            // Killed before its sync: its slot is in the file, and nothing of the commit is durable.
             files.beforeSync = { $0.crashAfterCall($0.operationCount) }
             if let session { #expect(throws: EngineError.self) { try insert(session, 4) } }
             session = nil
@@ -272,7 +272,7 @@ import Testing
                         let image = files.crash(keepingFirst: count, model: .garbage, random: &random)
                         image.beforeSync = nil
                         let rows = (try? self.count(image)) ?? -1
-                        // What was found was never acknowledged: the first sync makes it durable.
+                        // The found commit was never acknowledged: the first sync makes it durable.
                         if rows < (id == found ? id - 1 : id) || rows > id + 1 {
                             Issue.record("seed \(seed): \(rows) of \(id)")
                         }
@@ -288,7 +288,7 @@ import Testing
     // MARK: Failures
 
     @Test(
-        "a commit of which any call fails is abandoned, and the next one writes its pages anew",
+        "A commit with a failed call is abandoned, and the next commit writes its pages again",
         arguments: [CommitDurability.full, .paranoid, .relaxed])
     func failedCall(level: CommitDurability) throws {
         let files = files()
@@ -313,7 +313,7 @@ import Testing
         #expect(IntegrityCheck.run(session.database).isClean)
     }
 
-    @Test("relaxed commits survive a failed sync: their pages are written again")
+    @Test("Relaxed commits survive a failed sync: their pages are written again")
     func rewritten() throws {
         let files = files()
         let session = try makeFile(files)
@@ -333,7 +333,7 @@ import Testing
         }
     }
 
-    @Test("a full disk is met before anything is written", arguments: [CommitDurability.full, .paranoid, .relaxed])
+    @Test("A full disk is detected before any write", arguments: [CommitDurability.full, .paranoid, .relaxed])
     func fullDisk(level: CommitDurability) throws {
         let files = files()
         let session = try makeFile(files)
@@ -358,7 +358,7 @@ import Testing
 
     // MARK: Sharing a sync
 
-    @Test("commits that nobody waits for share one sync, and are seen by others when it is done")
+    @Test("Asynchronous commits share one sync, and others see them when it is done")
     func shared() throws {
         let files = files()
         let first = try makeFile(files)
@@ -381,13 +381,13 @@ import Testing
         #expect(try reader.refresh() && other.refresh())
         #expect(rows(reader) == 6 && rows(other) == 6)
         for model in LossModel.allCases { #expect(try count(files.crash(model: model, random: &random)) == 6) }
-        // The lock among processes was kept until then.
+        // The writer lock was held until then.
         try insert(other, 6)
         try insert(first, 7)
         #expect(try count(files) == 8)
     }
 
-    @Test("when a shared sync fails all its commits do, also the write that was built on them", arguments: 0..<3)
+    @Test("If a shared sync fails, so do all its commits and the write based on them", arguments: 0..<3)
     func sharedFailure(call: Int) throws {
         let files = files()
         let first = try makeFile(files)
@@ -408,7 +408,7 @@ import Testing
         #expect(done.failed == 4)
         #expect(throws: EngineError.self) { try second.commitWrite() }
         #expect(rows(second) == 1)
-        // Who has not noticed reads what was abandoned until he moves.
+        // A session that has not noticed the failure reads the abandoned commit until it advances.
         #expect(rows(first) == 5)
         for id in 1..<30 { try insert(second, id) }
         #expect(rows(frozen) == 5)
@@ -420,9 +420,9 @@ import Testing
         #expect(IntegrityCheck.run(database).isClean)
     }
 
-    /// Once such a look had failed, the free space was known as of the version before the commits in line, and the next
-    /// commit was written over their pages.
-    @Test("where the locks of other processes cannot be looked at, commits that stand in line keep their pages")
+    /// After a failed attempt the free space was once that of the version before the queued commits, and the next
+    /// commit overwrote their pages.
+    @Test("Queued commits keep their pages if the pins of other processes cannot be read")
     func failedPins() throws {
         let files = files()
         let first = try makeFile(files)
@@ -442,9 +442,9 @@ import Testing
         #expect(try count(files) == 12)
     }
 
-    /// The plain bytes of the failed commit were taken for verified ones, because pages and number were the same.
+    /// The plain bytes of the failed commit were once taken for verified ones, because pages and version were the same.
     @Test(
-        "a commit of another process is not taken for one's own of that number that failed", arguments: encryptions)
+        "Another process's commit is not taken for our own failed commit of the same version", arguments: encryptions)
     func otherCommitOfTheNumber(isEncrypted: Bool) throws {
         let files = files()
         var options = options()
@@ -475,7 +475,7 @@ import Testing
         #expect(IntegrityCheck.run(other.database).isClean)
     }
 
-    @Test("a small file of which only the copy of the header is whole is refused and left as it is")
+    @Test("A small file with only the copy of the header intact is refused and not changed")
     func onlyHeaderCopy() throws {
         let files = files()
         do { try insert(try makeFile(files), 0) }
@@ -494,8 +494,8 @@ import Testing
         #expect(isKept)
     }
 
-    // The slot would be written while the sync runs, which then takes it for its own: it would never be synced.
-    @Test("a relaxed commit waits until a sync that is running has ended, and has a sync of its own")
+    // Otherwise the slot would be written during the sync, which then took it for its own: it would never be synced.
+    @Test("A relaxed commit waits until a running sync has ended, and gets a sync of its own")
     func relaxedBehindSync() throws {
         let files = files()
         let hooked = HookedFileSystem(files)
@@ -515,7 +515,7 @@ import Testing
                 #expect(throws: Never.self) { try self.insert(try database.makeSession(), 2, .relaxed) }
                 done.signal()
             }
-            // It does not end before the sync does.
+            // The commit does not end before the sync does.
             #expect(done.wait(timeout: .now() + 0.1) == .timedOut)
         }
         try database.makeDurable()
@@ -525,7 +525,7 @@ import Testing
         try expectAfterPowerLoss(files, 3, seed: 1)
     }
 
-    @Test("who waits to offer a turn is not noted as the one who has it")
+    @Test("A thread that waits to offer the writer lock is not recorded as its holder")
     func waitingToOffer() throws {
         let database = try open(files())
         let session = try database.makeSession()
@@ -544,7 +544,7 @@ import Testing
         #expect(database.declineTurn(1))
     }
 
-    @Test("a write that is cancelled shows what is durable, where that which it was built on has failed")
+    @Test("A cancelled write shows the durable state if the commit that it was based on has failed")
     func cancelled() throws {
         let files = files()
         let first = try makeFile(files)
@@ -564,7 +564,7 @@ import Testing
         #expect(try count(files) == 1)
     }
 
-    @Test("threads that commit share syncs, and every commit is there when it returns")
+    @Test("Threads that commit share syncs, and every commit is visible when it returns")
     func threads() throws {
         let folder =
             FileManager.default.temporaryDirectory.path

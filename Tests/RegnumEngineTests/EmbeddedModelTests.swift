@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random changes of embedded objects in links, lists and dictionaries, and in one another, against plain trees:
-// commits, roll-backs, reopened files, writing ahead, and the integrity check after each.
+// Random changes of embedded objects in links, lists, dictionaries and one another, compared with plain trees: commits,
+// rollbacks, reopened files, spills, and an integrity check after each.
 
 import RegnumEngine
 import RegnumSimulation
 import RegnumSystem
 import Testing
 
-/// An object with all that it embeds.
+/// An object with all objects embedded in it.
 private struct Node: Equatable {
     var text = ""
     /// None or one.
@@ -16,7 +16,7 @@ private struct Node: Equatable {
     /// None or one by name.
     var named: [String: [Node]] = [:]
 
-    /// Embedded objects in it, and in them.
+    /// Embedded objects in this object, and in those.
     var embeddedCount: Int {
         var count = 0
         for part in one + many { count += 1 + part.embeddedCount }
@@ -26,7 +26,7 @@ private struct Node: Equatable {
 }
 
 private struct EmbeddedRun {
-    /// Of owners and of what they embed alike.
+    /// Columns of owners and of embedded objects alike.
     static let columns = [
         NewColumn(name: "text", type: .string),
         NewColumn(name: "one", type: .link, targetName: "Part"),
@@ -43,7 +43,7 @@ private struct EmbeddedRun {
     var owners: [UInt64: Node] = [:]
     let options: Database.OpenOptions
 
-    /// Every second seed has trees of many levels, every third one writes ahead of its commits.
+    /// Every second seed uses trees of many levels, every third one spills.
     init(seed: UInt64) throws {
         random = SeededRandom(seed: seed)
         var options = Database.OpenOptions()
@@ -83,7 +83,7 @@ private struct EmbeddedRun {
 
     // MARK: The file
 
-    /// A new row with all that the node embeds.
+    /// A new row with all embedded objects of the node.
     static func insert(_ node: Node, into table: Table, _ parts: Table) throws -> ObjectKey {
         let location = try table.insertRow()
         let key = location.key
@@ -122,7 +122,7 @@ private struct EmbeddedRun {
 
     // MARK: Changes
 
-    /// Changes something of a row, or of one that it embeds.
+    /// Changes something of a row, or of an object embedded in it.
     mutating func change(_ node: inout Node, _ key: ObjectKey, _ table: Table, _ parts: Table) throws {
         switch random.below(10) {
         case 0:
@@ -291,7 +291,7 @@ private struct EmbeddedRun {
 }
 
 @Suite struct EmbeddedModelTests {
-    @Test("embedded objects are where plain trees would have them, and nowhere else", arguments: RunSeed.list(0...5))
+    @Test("Embedded objects exist where a plain tree model has them, and nowhere else", arguments: RunSeed.list(0...5))
     func model(seed: RunSeed) throws {
         var run = try EmbeddedRun(seed: seed.value)
         for step in 0..<(RunScale.isOptimized ? 60 : 10) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that ends by `exit` with a database open closes it.
+// A process that calls `exit` with a database open closes it.
 
 import Foundation
 import RegnumSystem
@@ -11,8 +11,8 @@ import Testing
     import Glibc
 #endif
 
-// Without it a changed bit of the newest commit took that commit back, once the lock file was gone too: the file alone
-// could not tell damage from a commit that was cut short.
+// Otherwise a flipped bit of the newest commit undid that commit once the lock file was gone too: the file alone could
+// not distinguish damage from an incomplete commit.
 @Suite struct EndOfProcessTests {
     enum Ending: String, CaseIterable, Codable {
         case held, relaxed, withinWrite, onOtherThread
@@ -25,7 +25,7 @@ import Testing
         try session.commitWrite(wanted)
     }
 
-    /// Two commits, then the end of the process with everything held.
+    /// Two commits, then the end of the process with everything open.
     private static func commitAndExit(_ path: String, _ ending: Ending) throws -> Never {
         let database = try Database.open(path: path, fileSystem: PosixFileSystem.shared)
         let session = try database.makeSession()
@@ -77,7 +77,7 @@ import Testing
         #expect(try Self.settled(file).1 == nil)
     }
 
-    @Test("an exit with a database open closes it: no changed bit shows an older state", arguments: Ending.allCases)
+    @Test("An exit closes an open database, so that no flipped bit shows an older state", arguments: Ending.allCases)
     func exits(ending: Ending) async throws {
         let path = ProcessTests.newPath()
         defer { for end in ["", ".lock"] { try? PosixFileSystem.shared.remove(path + end) } }
@@ -92,7 +92,7 @@ import Testing
         let newest = try #require(
             try CommitSlot.readAll(file, seal: seal).max { $0.slot.version < $1.slot.version }?.slot)
         #expect(settled.slot.isSameCommit(as: newest))
-        // A bit in what the newest commit has written.
+        // A bit in the pages that the newest commit wrote.
         let at = Int(newest.catalog.page) << 12 + 50
         let byte = UnsafeMutableRawBufferPointer.allocate(byteCount: 1, alignment: 1)
         defer { byte.deallocate() }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups whose rows have keys far apart list the keys instead of marking them in a bitmap. They come from deletions.
+// Groups whose rows have keys far apart list the keys instead of marking them in a bitmap. Deletions create such
+// groups.
 
 @testable import RegnumEngine
 import RegnumSystem
 import Testing
 
 @Suite struct FarKeysTests {
-    /// The forms of the keys of the table's groups.
+    /// The key encodings of the table's groups.
     private func forms(_ table: Table) throws -> Set<KeyForm> {
         var forms: Set<KeyForm> = []
         try table.forEachGroup { group throws(EngineError) in
@@ -16,9 +17,9 @@ import Testing
         return forms
     }
 
-    // Nothing in the tests of this module made such groups: each of them could be refused, and no test failed.
+    // No test of this module made such groups: a decoder that refused all of them passed every test.
     @Test(
-        "rows whose keys lie far apart are found by key and in order after the file is opened again",
+        "Rows whose keys lie far apart are found by key and in order after the file is reopened",
         arguments: [
             (3, KeyForm.bitmap), (150, .sorted), (1000, .sorted),
         ])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each call to the system fails once in what programs do with a file. What has met it throws or does without, has
-// changed nothing that is seen, and succeeds when it is done again; the end is that of a life without failures, the
-// lock among processes is free, and no file stays open.
+// Each system call fails once during typical use of a file. The affected operation throws or does without, changes
+// nothing visible, and succeeds when it is repeated. At the end the content equals that of a run without failures, the
+// writer lock is free, and no file stays open.
 
 @testable import RegnumEngine
 import RegnumSimulation
@@ -51,7 +51,7 @@ import Testing
             path: Self.path, fileSystem: files, options: options(scenario, isEncrypted))
     }
 
-    /// A file with 30 rows that nobody has open.
+    /// A file with 30 rows that no process has open.
     private func makeFile(_ isEncrypted: Bool) throws -> SimulatedFileSystem {
         let files = SimulatedFileSystem(seed: 3, reservedByteCount: 64 << 20)
         let session = try open(files, .update, isEncrypted).makeSession()
@@ -63,7 +63,7 @@ import Testing
         return files
     }
 
-    /// The same files, without failures and with no call made yet.
+    /// The same files, without failures and with a call count of zero.
     private func fresh(_ files: SimulatedFileSystem) -> SimulatedFileSystem {
         var random = SeededRandom(seed: 1)
         return files.crash(model: .everything, random: &random)
@@ -80,7 +80,7 @@ import Testing
         try table.listInsert((0..<(id % 9)).map { .int(Int64($0)) }, 3, of: key, at: 0)
     }
 
-    /// All values of all rows, in their order.
+    /// All values of all rows, in order.
     private func contents(_ session: Session) throws -> [String] {
         let table = try #require(session.table(named: "Row"))
         return try (0..<table.count).map { position in
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    // MARK: What programs do
+    // MARK: Scenarios
 
     private func change(_ scenario: Scenario, _ turn: Int, _ table: Table) throws {
         let keys = try (0..<table.count).map { try table.key(atPosition: $0) }
@@ -135,7 +135,7 @@ import Testing
         try session.commitWrite(scenario.level)
     }
 
-    /// The failure comes once: what is done again succeeds.
+    /// The failure occurs once: a repeated operation succeeds.
     private func again<R>(_ body: () throws -> R) throws -> R {
         do { return try body() } catch is EngineError { return try body() }
     }
@@ -151,7 +151,7 @@ import Testing
             let before = try contents(session)
             do { try write(scenario, turn, session) } catch is EngineError {
                 let seen = try contents(session)
-                #expect(seen == before, "a failed write has changed what is seen")
+                #expect(seen == before, "a failed write has changed the visible state")
                 try write(scenario, turn, session)
             }
             let now = try contents(session)
@@ -159,7 +159,7 @@ import Testing
             case .refresh:
                 _ = try again { try other.refresh() }
                 let seen = try contents(other)
-                // A commit whose number could not be shown to others is seen with the next one.
+                // A commit whose version could not be published becomes visible with the next one.
                 #expect(seen == now || files.failure != nil && seen == before)
             case .freeze:
                 held.append((try again { try session.freeze() }, now))
@@ -172,15 +172,15 @@ import Testing
             }
             for (session, contents) in held {
                 let seen = try self.contents(session)
-                #expect(seen == contents, "what is held has changed")
+                #expect(seen == contents, "the content held by a session has changed")
             }
         }
         let isFree = try again { try isUnlocked(other.database) }
-        #expect(isFree, "the lock among processes is kept between writes")
+        #expect(isFree, "the writer lock is held between writes")
         withExtendedLifetime((session, held)) {}
     }
 
-    /// Whether this process could write.
+    /// Whether this process can acquire the writer lock.
     private func isUnlocked(_ database: Database) throws -> Bool {
         let shared = try #require(database.shared)
         guard try shared.tryLockWriter() else { return false }
@@ -193,7 +193,7 @@ import Testing
     ) throws {
         let target = Self.path + ".copy\(turn)"
         do { try session.writeCopy(to: target, in: files, key: key(isEncrypted)) } catch {
-            // It has its name where only that could not be made durable.
+            // The copy has its final name if only making the rename durable failed.
             if files.paths.contains(target) { try files.remove(target) }
             try session.writeCopy(to: target, in: files, key: key(isEncrypted))
         }
@@ -223,7 +223,7 @@ import Testing
         }
     }
 
-    /// What the file holds, which must be whole, when nobody has it open.
+    /// The content of the file, which must be valid, when no process has it open.
     private func found(_ files: SimulatedFileSystem, _ isEncrypted: Bool) throws -> [String] {
         let database = try open(files, .update, isEncrypted)
         let report = IntegrityCheck.run(database)
@@ -232,7 +232,7 @@ import Testing
     }
 
     @Test(
-        "a call that fails once is met once: what is done again succeeds, and nothing stays open or locked",
+        "A call that fails once affects one operation: its repetition succeeds, and nothing stays open or locked",
         arguments: Scenario.allCases, DurabilityTests.encryptions)
     func eachCall(scenario: Scenario, isEncrypted: Bool) throws {
         let made = try makeFile(isEncrypted)
@@ -242,8 +242,9 @@ import Testing
         let calls = clean.operationCount
         #expect(calls > 40)
         let expected = try found(clean, isEncrypted)
-        // 11 is odd: both kinds have their turn. With 4 call 26 is among them as long as there are as many before it, the
-        // length of the lock file when it is begun anew: while it was not known, no other process could join.
+        // 11 is odd, so both kinds of failure occur. With a stride of 4, call 26 is among them as long as as many calls
+        // come before it. It sets the length of the lock file when that is created again: while the length was unknown,
+        // no other process could open the file.
         let (first, step) = RunScale.isOptimized ? (0, 1) : (4, 11)
         for call in stride(from: first, to: calls, by: step) {
             let kind: SystemError.Kind = call % 2 == 0 ? .io : .noSpace

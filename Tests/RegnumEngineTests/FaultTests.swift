@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each call to the system fails once, and from then on for ever: the error comes out, the database goes on with
-// what was committed, and what is in the file afterwards is a committed state.
+// Each system call fails once, and then permanently: the error is reported, the database continues with the committed
+// state, and the file then holds a committed state.
 
 import RegnumEngine
 import RegnumSimulation
@@ -60,13 +60,13 @@ import Testing
         for count in [3, 1, 200, 1, 30] {
             attempted.insert(rows(session) + count)
             if (try? insert(session, count)) != nil { acknowledged = rows(session) }
-            if rows(session) != acknowledged { Issue.record("a failed commit changed what is seen") }
+            if rows(session) != acknowledged { Issue.record("a failed commit changed the visible state") }
         }
         return (acknowledged, attempted)
     }
 
     @Test(
-        "every failing call is survived, ahead of a commit too",
+        "The database survives every failing call, also in a spill",
         arguments: [
             (SystemError.Kind.io, false, false), (.io, true, false), (.noSpace, false, false), (.noSpace, true, false),
             (.io, false, true), (.noSpace, false, true), (.noSpace, true, true),
@@ -95,10 +95,10 @@ import Testing
         }
     }
 
-    @Test("a power loss after any call loses nothing acknowledged", arguments: RunSeed.list(1...4))
+    @Test("A power loss after any call loses nothing acknowledged", arguments: RunSeed.list(1...4))
     func powerLoss(seed: RunSeed) throws {
         var random = SeededRandom(seed: seed.value)
-        // Two seeds of four: 3 and 4 of the fixed ones.
+        // Two of four seeds: 3 and 4 of the fixed ones.
         let writesAhead = (seed.value &- 1) % 4 > 1
         let clean = SimulatedFileSystem(seed: 3, reservedByteCount: 64 << 20)
         _ = script(clean, nil, writesAhead: writesAhead)
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test("after a full disk the database works on when there is space again")
+    @Test("After a full disk the database works again when there is space")
     func fullDisk() throws {
         let files = MemoryFileSystem(capacityLimit: 400_000)
         let session = try Database.open(path: Self.path, fileSystem: files).makeSession()

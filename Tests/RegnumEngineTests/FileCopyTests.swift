@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies and compaction: all of the content, nothing of the free space, and a file that is the old or the new one
-// whatever fails.
+// Copies and compaction: they contain all content and no free space, and after any failure the file is the old one or
+// the new one.
 
 import RegnumEngine
 import RegnumSimulation
@@ -19,7 +19,7 @@ import Testing
         try session.commitWrite()
     }
 
-    /// Leaves older blocks with segments still in use, and free space between.
+    /// Leaves older blocks with segments still in use, and free space between them.
     private func churn(_ session: Session) throws {
         for turn in 0..<12 {
             try session.beginWrite()
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(
-        "a copy holds all objects under their keys, no free space, and can be written on", arguments: [1, 1500, 5000])
+        "A copy has all objects with their keys and no free space, and can be written", arguments: [1, 1500, 5000])
     func copy(count: Int) throws {
         let files = MemoryFileSystem()
         let database = try Database.open(path: "/a.realm", fileSystem: files)
@@ -70,12 +70,12 @@ import Testing
         #expect(IntegrityCheck.run(database).isClean)
     }
 
-    /// Rows without links: the table does not look whether their targets have been deleted.
+    /// Rows without links: the table does not check whether their targets were deleted.
     private func insertAlone(_ table: Table, _ ids: Range<Int>) throws {
         for id in ids { _ = try DatabaseTests.insert(table, DatabaseTests.row(id).dropLast() + [.null]) }
     }
 
-    @Test("a copy made inside a write has its changes, and the write goes on")
+    @Test("A copy made inside a write includes its changes, and the write continues")
     func insideWrite() throws {
         let files = MemoryFileSystem()
         let database = try Database.open(path: "/a.realm", fileSystem: files)
@@ -100,7 +100,7 @@ import Testing
         try expectSame(try Database.open(path: "/d.realm", fileSystem: files), session)
     }
 
-    @Test("a copy of what was rolled back has nothing of it")
+    @Test("A copy contains nothing of rolled-back changes")
     func afterRollback() throws {
         let files = MemoryFileSystem()
         let database = try Database.open(path: "/a.realm", fileSystem: files)
@@ -117,9 +117,9 @@ import Testing
         #expect(IntegrityCheck.run(database).isClean)
     }
 
-    /// Indexes hold digests of values of more than 1,000 bytes, made with the seed of the file. Copies had a seed of
-    /// their own, and a lookup of a long text found nothing in them. They have the seed of their origin now.
-    @Test("long values are found by the index of a copy", arguments: [false, true])
+    /// Indexes hold digests of values of more than 1,000 bytes, made with the seed of the file. Copies once had a seed
+    /// of their own, and a lookup of a long text found nothing in them. Now a copy keeps the seed of its source.
+    @Test("The index of a copy finds long values", arguments: [false, true])
     func longIndexedValues(_ isCompacted: Bool) throws {
         let files = MemoryFileSystem()
         let texts = [1, 999, 1000, 1001, 4000].map { String(repeating: "t", count: $0) }
@@ -150,7 +150,7 @@ import Testing
         #expect(report.isClean, "\(report.findings)")
     }
 
-    @Test("a copy never replaces a file")
+    @Test("A copy never replaces a file")
     func existing() throws {
         let files = MemoryFileSystem()
         let session = try Database.open(path: "/a.realm", fileSystem: files).makeSession()
@@ -173,7 +173,7 @@ import Testing
         #expect(try database.makeSession().table(named: "Person")?.count == 300, "\(note)")
     }
 
-    @Test("a compaction that fails at any call leaves the old file or the new one, and nothing else")
+    @Test("A compaction that fails at any call leaves the old file or the new one, and nothing else")
     func failures() throws {
         let clean = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
         try madeFile(clean)
@@ -195,7 +195,7 @@ import Testing
         }
     }
 
-    @Test("a power loss in a compaction leaves the old file or the new one", arguments: 1...3)
+    @Test("A power loss during a compaction leaves the old file or the new one", arguments: 1...3)
     func powerLoss(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let clean = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
@@ -213,7 +213,7 @@ import Testing
         }
     }
 
-    @Test("a file that is open, here or in another process, is not compacted")
+    @Test("A file that is open, here or in another process, is not compacted")
     func open() throws {
         let files = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
         try madeFile(files)
@@ -234,7 +234,7 @@ import Testing
         try expectWhole(files, "at the end")
     }
 
-    @Test("a file whose access list its compacted copy cannot get stays as it is")
+    @Test("A file is not compacted if its access list cannot be copied")
     func listThatCannotBeKept() throws {
         let base = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
         try madeFile(base)
@@ -249,7 +249,7 @@ import Testing
         #expect(!base.paths.contains { $0.hasSuffix(".compacting") })
     }
 
-    @Test("a file counts as unused where nobody has it open, and then nobody opens it meanwhile")
+    @Test("A file counts as unused if no process has it open, and then no process can open it during the call")
     func unused() throws {
         let files = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
         try madeFile(files)
@@ -276,13 +276,13 @@ import Testing
     }
 
     private final class Kept: @unchecked Sendable {
-        // Sendable: handed from thread to thread.
+        // Sendable, because it is passed from thread to thread.
         var session: Session?
     }
 
-    // All openings of a process waited for each other: a large file that was compacted when it was opened kept every
-    // other file from being opened.
-    @Test("while a file is compacted other files can be opened, and who opens that one gets the copy")
+    // All openings of a process once waited for each other: a large file that was compacted when it was opened kept
+    // every other file from being opened.
+    @Test("Other files can be opened during a compaction, and an opening of the compacted file gets the copy")
     func othersMeanwhile() throws {
         let base = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
         try madeFile(base)
@@ -318,14 +318,14 @@ import Testing
         #expect(opened.withLock { $0 } == [0, 2])
     }
 
-    // Files of which the last Realm had just gone could not be deleted while what it had written was synced.
+    // Files whose last Realm was just closed could not be deleted while its last writes were being synced.
     @Test(
-        "a file that is only being synced and closed counts as unused once that is done", arguments: [false, true])
+        "A file that is only being synced and closed counts as unused once that is done", arguments: [false, true])
     func unusedSoon(byThread: Bool) throws {
         let base = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
         try madeFile(base)
         let files = HookedFileSystem(base)
-        // The next sync is that of the end, or that of the thread.
+        // The next sync is that of closing, or that of the thread.
         let isSyncing = Lock(false)
         let isWatched = Lock(false)
         files.before = { call, _ in
@@ -348,9 +348,9 @@ import Testing
         #expect(try Database.whileUnused(path: "/a.realm", fileSystem: files) { $0 } == true)
     }
 
-    // Whatever kept the file from being opened let it count as unused: that of a process with too many open files was
-    // deleted below another process, and one that was made just then too.
-    @Test("a file that cannot be opened does not count as unused, and one that comes just then is none of ours")
+    // A file that could not be opened once counted as unused, whatever the reason. A file that a process with too many
+    // open files asked about was deleted while another process used it, and so was a file just being created.
+    @Test("A file that cannot be opened does not count as unused, and one created just then is not deleted")
     func unusedOrUnknown() throws {
         let base = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
         let files = HookedFileSystem(base)
@@ -385,7 +385,7 @@ import Testing
                     Issue.record("\(error as Any)")
                 }
             }
-            // Who may not write to it still sees who has it open.
+            // A process without write permission still sees which processes have the file open.
             kind = .permissionDenied
             #expect(try delete() == nil)
             #expect(base.paths.contains("/a.realm"))
@@ -395,8 +395,8 @@ import Testing
         #expect(!base.paths.contains("/a.realm"))
     }
 
-    // What was in the making when a process was killed stayed for ever.
-    @Test("files in the making do not meet, and those of killed processes are removed")
+    // Unfinished files of killed processes once stayed for ever.
+    @Test("Unfinished files have distinct names, and those of killed processes are removed")
     func temporaryFiles() throws {
         let files = SimulatedFileSystem(seed: 5, reservedByteCount: 1 << 20)
         func make() throws -> TemporaryFile {
@@ -416,8 +416,8 @@ import Testing
         #expect(files.paths == [])
     }
 
-    // A lock that failed counted as taken: the next one who looked found no lock, and removed the file.
-    @Test("a file in the making that cannot be locked has a name that nobody looks for")
+    // A failed lock once counted as taken: the next process that looked found no lock, and removed the file.
+    @Test("An unfinished file that cannot be locked has a name that the cleanup does not match")
     func temporaryFileWithoutLocks() throws {
         let base = SimulatedFileSystem(seed: 5, reservedByteCount: 1 << 20)
         let files = HookedFileSystem(base)
@@ -430,8 +430,9 @@ import Testing
         #expect(base.paths == [])
     }
 
-    // It was made with the permissions of the source and narrowed afterwards: who opened it in between read on.
-    @Test("a copy is its owner's alone until it is known who may use it")
+    // The copy was once created with the permissions of the source and restricted afterwards: a process that opened it
+    // in between could keep reading.
+    @Test("Only its owner can read a copy until its permissions are known")
     func narrowFirst() throws {
         let base = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
         try madeFile(base)
@@ -446,8 +447,8 @@ import Testing
         #expect(modes == [.createNew(permissions: 0o600)])
     }
 
-    // The name that the copy had while it was made is another one's by then.
-    @Test("a copy that has its name and is not known to be durable removes nobody else's file")
+    // The temporary name of the copy belongs to another file by then.
+    @Test("A copy that was renamed but may not be durable does not remove another process's file")
     func failedLast() throws {
         let base = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
         try madeFile(base)
@@ -462,7 +463,7 @@ import Testing
         #expect(base.contents(of: "/b.realm.regnum-0.tmp") == [1, 2, 3])
     }
 
-    @Test("a copy removes what a killed one has left at its place, and leaves alone what another one is at")
+    @Test("A copy removes the leftovers of a killed process, and does not touch a file in use")
     func leftovers() throws {
         let files = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
         try madeFile(files)
@@ -478,9 +479,9 @@ import Testing
         #expect(try Database.openAsOtherProcess(path: "/b.realm", fileSystem: files).makeSession().tables.count == 2)
     }
 
-    // The copy is made beside the file and takes its name. A file that another process puts there between the opening
-    // and the lock would be written over by the content of the one before.
-    @Test("a file that comes to the path just then is compacted itself, and not replaced by the one before")
+    // The copy is made beside the file and then renamed. A file that another process put there between opening and
+    // locking would be overwritten with the content of the previous file.
+    @Test("A file that replaces the path just then is compacted itself, and not replaced by the previous one")
     func replacedBefore() throws {
         let base = SimulatedFileSystem(seed: 4, reservedByteCount: 64 << 20)
         for (path, count) in [("/a.realm", 100), ("/b.realm", 7)] {

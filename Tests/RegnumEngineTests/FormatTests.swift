@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sizes and offsets of the file format, and the room it leaves: hidden columns, features by name, a root for a
+// The sizes and offsets of the file format, and its reserved space: hidden columns, named features, a root for a
 // history. A change here is a change of the format.
 
 import RegnumEngine
@@ -8,7 +8,7 @@ import RegnumSystem
 import Testing
 
 @Suite struct FormatTests {
-    @Test("sizes and limits stand as they were released")
+    @Test("Sizes and limits are those that were released")
     func sizes() {
         #expect(FormatLimits.pageByteCount == 4096)
         #expect(FormatLimits.reservedPages == 16)
@@ -36,7 +36,7 @@ import Testing
         #expect(ColumnType.allCases.map(\.rawValue) == Array(1...12))
     }
 
-    @Test("hidden system columns travel with the objects")
+    @Test("Hidden system columns are stored with the objects")
     func hiddenColumns() throws {
         let files = MemoryFileSystem()
         do {
@@ -71,7 +71,7 @@ import Testing
         #expect(try table.value(0, of: ObjectKey(1500)) == .string("changed"))
     }
 
-    @Test("an unknown optional feature is passed over, an unknown required one is refused by its name")
+    @Test("An unknown optional feature is skipped, and an unknown required one is refused by its name")
     func features() throws {
         let files = MemoryFileSystem()
         for (name, isRequired) in [("colours", false), ("time travel", true)] {
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(
-        "a header that asks for what this version does not know is refused by name",
+        "A header that requires an unknown feature is refused by its name",
         arguments: [(12, 2, "file format 1"), (48, 8192, "pages of another size"), (52, 2, "header flags 2")])
     func headers(offset: Int, value: UInt32, feature: String) throws {
         #expect(throws: EngineError.unsupported(path: "/a", feature: feature)) {
@@ -110,10 +110,12 @@ import Testing
         }
     }
 
-    @Test("a newer format that this version can read is read", arguments: [(8, 2), (12, 0), (12, 1), (48, 4096)])
+    @Test("A newer format that this version can read is read", arguments: [(8, 2), (12, 0), (12, 1), (48, 4096)])
     func readableHeaders(offset: Int, value: UInt32) throws { _ = try Self.header(value, at: offset) }
 
-    @Test("a file of Realm Core is told from others, however short", arguments: [0, 16, 23, 24, 4095, 100_000])
+    @Test(
+        "A file of Realm Core is refused with an error of its own, and a fragment as too small",
+        arguments: [0, 16, 23, 24, 4095, 100_000])
     func oldRealmCore(count: Int) throws {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 8 << 20)
         var bytes = [UInt8](repeating: 1, count: count)
@@ -128,7 +130,7 @@ import Testing
         }
     }
 
-    @Test("each block carries the nonce of its commit")
+    @Test("Each block carries the nonce of its commit")
     func nonces() throws {
         let file = HostileFile.good
         var nonces: [UInt64: UInt64] = [:]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where pages are taken: at the boundaries of sections, which files of a test seldom reach.
+// Allocation of pages at the boundaries of sections, which test files seldom reach.
 
 @testable import RegnumEngine
 import RegnumSimulation
@@ -9,10 +9,10 @@ import Testing
 @Suite struct FreeSpaceTests {
     static let section = FormatLimits.sectionPages
 
-    // Where a block was put behind a boundary, the pages before it could be given to it too and to the next commit as
-    // free ones: no test had a file of 64 MiB, so nothing failed with `page = section` left out.
+    // When a block was moved past a boundary, it and the next commit could both get the pages before it as free. No
+    // test had a file of 64 MiB, so nothing failed with `page = section` removed.
     @Test(
-        "blocks at the end of the file do not cross the boundary of a section, and what they skip becomes free",
+        "Blocks at the end of the file do not cross the boundary of a section, and skipped pages become free",
         arguments: 1...8)
     func appended(left: Int) throws {
         let start = Self.section - UInt64(left)
@@ -34,7 +34,7 @@ import Testing
         #expect(used == Set(zip(pages, blocks).flatMap { $0..<$0 + UInt64($1) }))
     }
 
-    @Test("a block of a whole section begins with one, a larger one where the file ends")
+    @Test("A block of a whole section begins at one, and a larger block begins at the end of the file")
     func largeBlocks() throws {
         var space = FreeSpace(highWater: Self.section - 1)
         #expect(try space.place([Int(Self.section)]).pages == [Self.section])
@@ -44,10 +44,10 @@ import Testing
         #expect(space.takeSkipped() == [])
     }
 
-    @Test("a commit of many blocks is scattered over the largest runs, and over no more than its slot can name")
+    @Test("A commit of many blocks uses the largest runs, and at most as many as its slot can name")
     func manyRuns() throws {
         var space = FreeSpace(highWater: 4000)
-        // 500 of one page, and 150 of two.
+        // 500 runs of one page, and 150 of two.
         for i in 0..<500 { try space.release(Extent(page: UInt64(20 + 2 * i), pageCount: 1)) }
         for i in 0..<150 { try space.release(Extent(page: UInt64(1500 + 3 * i), pageCount: 2)) }
         let (pages, runs) = try space.place([Int](repeating: 1, count: 400), runLimit: 128)
@@ -58,7 +58,7 @@ import Testing
         #expect(pages.filter { $0 >= 4000 }.count == 400 - 256)
     }
 
-    @Test("free runs are counted as they are listed, up to a limit", arguments: RunSeed.list(1...5))
+    @Test("The count of free runs equals their list, up to a limit", arguments: RunSeed.list(1...5))
     func counted(seed: RunSeed) throws {
         var random = SeededRandom(seed: seed.value)
         var space = FreeSpace(highWater: 3 * Self.section)
@@ -77,7 +77,7 @@ import Testing
         #expect(FreeSpace(highWater: 500).countFreeExtents() == 0)
     }
 
-    @Test("runs at the edges of words and of sections are counted as they are listed")
+    @Test("The count of free runs equals their list at the edges of words and sections")
     func countedAtEdges() throws {
         let section = Self.section
         for (extents, runs) in [
@@ -92,25 +92,25 @@ import Testing
         }
     }
 
-    @Test("blocks that are placed first get the lowest run that takes them, and their places in the order")
+    @Test("Blocks that are allocated first get the lowest run that fits, and their pages in order")
     func first() throws {
         let free = [Extent(page: 20, pageCount: 5), Extent(page: 40, pageCount: 4), Extent(page: 60, pageCount: 50)]
         var long = FreeSpace(highWater: 200)
         for extent in free { try long.release(extent) }
-        // In the lower half is room for all.
+        // The lower half has room for all.
         #expect(try long.place([10, 2, 1, 20], first: 1..<3).pages == [60, 70, 72, 73])
         var space = FreeSpace(highWater: 120)
         for extent in free { try space.release(extent) }
         let (pages, runs) = try space.place([10, 2, 1, 20], first: 1..<3)
         #expect(pages == [60, 20, 22, 70])
         #expect(runs == [Extent(page: 20, pageCount: 3), Extent(page: 60, pageCount: 30)])
-        // Side by side they are one run.
+        // Adjacent runs count as one.
         #expect(try space.place([1, 1, 1], first: 1..<1).pages == [40, 41, 42])
         #expect(try space.place([1, 1, 1], first: 2..<3).pages == [90, 91, 23])
     }
 
-    // A transaction whose sealed blocks were all dropped wrote nothing ahead, and named a run of nothing.
-    @Test("no blocks take no run")
+    // A transaction whose sealed blocks were all dropped spilled nothing, and once recorded an empty run.
+    @Test("An empty list of blocks takes no run")
     func nothing() throws {
         var space = FreeSpace(highWater: 100)
         try space.release(Extent(page: 50, pageCount: 20))
@@ -118,7 +118,7 @@ import Testing
         #expect(pages.isEmpty && runs.isEmpty && space.freePages == 20)
     }
 
-    @Test("free pages on both sides of a boundary are two runs")
+    @Test("Free pages on both sides of a boundary are two runs")
     func freeRuns() throws {
         var space = FreeSpace(highWater: 2 * Self.section)
         try space.release(Extent(page: Self.section - 2, pageCount: 5))
@@ -132,8 +132,8 @@ import Testing
         #expect(space.freePages == 0)
     }
 
-    // What a failed commit has written is free for all who go by the file, while another process may still show it.
-    @Test("nothing is put into barred pages: not into free runs, nor at the end of the file")
+    // Pages of a failed commit are free according to the file, while another process may still show them.
+    @Test("Nothing is allocated in quarantined pages: neither in free runs, nor at the end of the file")
     func barred() throws {
         var space = FreeSpace(highWater: 400)
         try space.release(Extent(page: 20, pageCount: 100))
@@ -147,13 +147,13 @@ import Testing
         #expect(try space.place([4]).pages == [500])
         #expect(space.takeSkipped() == [Extent(page: 412, pageCount: 88)])
         #expect(space.highWater == 504)
-        // It is free all the same.
+        // The pages are free nevertheless.
         #expect(space.freeExtents.prefix(2) == [Extent(page: 20, pageCount: 100), Extent(page: 200, pageCount: 10)])
     }
 
-    // What is passed over is one extent until everything free is recorded, which is cut at every section. What the log
-    // had no room for was not written, and nobody could write to the file any more.
-    @Test("a free log has room for every section of what is barred at the end of the file")
+    // A skipped range is one extent until all free space is recorded, which splits it at every section. A log without
+    // room for this was not written, and nobody could write to the file any more.
+    @Test("A free log has room for every section of a quarantined range at the end of the file")
     func barredSections() throws {
         let sealer = Sealer()
         _ = sealer.addBlock(.rowGroup, byteCount: 4096)
@@ -168,9 +168,9 @@ import Testing
         #expect(FreeLog.byteCount(freed: freed.count, taken: 0) <= room)
     }
 
-    @Test("what an abandoned commit passed over behind the end of the file is free")
+    @Test("The pages that an abandoned commit skipped after the end of the file are free")
     func abandoned() throws {
-        // Page by page, the free log of a file after a failed commit that had written ahead did not know them.
+        // The free log of a file after a failed commit that had spilled once lacked these pages.
         let files = MemoryFileSystem()
         let database = try Database.openAsOtherProcess(path: "/f.realm", fileSystem: files)
         let newest = database.versions.newest
@@ -186,7 +186,7 @@ import Testing
         #expect(taken == [end + 2, end + 3, end + 5])
     }
 
-    @Test("a block that reaches behind the end of the file lies in pages that nobody has taken")
+    @Test("A block that extends past the end of the file uses pages that nobody has taken")
     func behindTheEnd() {
         let space = FreeSpace(highWater: 20)
         #expect(space.isTaken(Extent(page: 18, pageCount: 2)))

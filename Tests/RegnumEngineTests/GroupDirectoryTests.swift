@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The directory of a table's groups against a search through all of them.
+// Compares the directory of a table's groups with a search through all of them.
 
 import Testing
 
 @testable import RegnumEngine
 
 struct GroupDirectoryTests {
-    /// First keys of groups: one after the other, at random distances, all but one close together.
+    /// First keys of groups: consecutive, at random distances, all but one close together.
     private static func firstKeys(_ shape: Int, _ numbers: inout SplitMix) -> [UInt64] {
         switch shape {
         case 0: [7]

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files at whose calls a test does something of its own: what another process might do just then.
+// A file system whose calls run code of a test, to simulate another process at that moment.
 
 import RegnumSystem
 
 final class HookedFileSystem: FileSystem, @unchecked Sendable {
-    // Unchecked: the hooks are set before the files are used, and called by who calls.
+    // Unchecked: the hooks are set before the files are used, and run on the calling thread.
     enum Call: Equatable {
         case write(at: Int, byteCount: Int)
         case sync
         case beginWriteback(Range<Int>)
-        /// At the file's length.
+        /// A query of the file's length.
         case look
         case lock(byte: Int)
         case unlock(byte: Int)
@@ -24,13 +24,13 @@ final class HookedFileSystem: FileSystem, @unchecked Sendable {
     }
 
     private let base: any FileSystem
-    /// Asked before it: what is thrown in place of it.
+    /// Asked before a call: the error to throw instead of the call.
     var refusal: (Request, String) -> SystemError? = { _, _ in nil }
-    /// Called before such a call; the path is that by which the file was opened.
+    /// Called before a call; the path is the one by which the file was opened.
     var before: (Call, String) -> Void = { _, _ in }
-    /// Bytes to fill all random ones with, in place of those of the file system.
+    /// Bytes that replace all random ones of the file system.
     var random: UInt8?
-    /// Called after it.
+    /// Called after a call.
     var after: (Call, String) -> Void = { _, _ in }
 
     init(_ base: any FileSystem) { self.base = base }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks that are whole and say what no block of ours says, and refs that say of a block what it is not.
+// Valid blocks with content that our writer never writes, and refs that describe a block wrongly.
 
 @testable import RegnumEngine
 import RegnumSimulation
@@ -35,7 +35,7 @@ import Testing
         return try Database.open(path: HostileFile.path, fileSystem: files, options: options)
     }
 
-    /// The slot that counts: the one of the later commit.
+    /// The current slot: the one of the later commit.
     private static func newestSlot(_ file: HostileFile) -> Int {
         let (a, b) = (FormatLimits.slotAByteOffset, FormatLimits.slotBByteOffset)
         return word(a + 8, file) > word(b + 8, file) ? a : b
@@ -43,7 +43,7 @@ import Testing
 
     // MARK: Refs
 
-    /// What a damaged file may say of a block beside what is true.
+    /// Wrong claims about a block that a damaged file may make.
     static let lies: [@Sendable (inout BlockRef) -> Void] = [
         { $0.info = BlockRef.info(.rowGroup) },
         { $0.location |= 0xffff },
@@ -64,20 +64,20 @@ import Testing
                 lie(&wrong)
                 let refused = wrong
                 #expect(throws: EngineError.self) { try reader.bytes(refused) }
-                // What others read meanwhile stays as it is, and stays readable.
+                // The bytes that others read meanwhile stay unchanged and readable.
                 #expect([UInt8](UnsafeRawBufferPointer(start: bytes, count: ref.byteCount)) == before)
                 #expect(try reader.bytes(ref) == bytes)
             }
         }
     }
 
-    // A block was remembered by the low bits of its birth alone: once it had been checked, a ref to it that gave
-    // another kind or a greater length was taken, and its bytes read as what they are not.
-    @Test("a ref that lies about a block that was read before is refused")
+    // Checked blocks were once remembered by the low bits of their birth alone: a later ref with another kind or a
+    // greater length was accepted, and the bytes were read as that.
+    @Test("A ref that describes a block wrongly is refused after the block was read")
     func lyingRefs() throws { try Self.expectRefusals(try Self.open(HostileFile.good)) }
 
     #if Encryption
-        @Test("a ref that lies about a decrypted block is refused, and the block stays as it is")
+        @Test("A ref that describes a decrypted block wrongly is refused, and the block stays unchanged")
         func lyingRefsOfEncryptedFile() throws {
             let files = try EncryptedFileTests.make()
             try Self.expectRefusals(try EncryptedFileTests.open(files, EncryptedFileTests.key(1)))
@@ -86,9 +86,9 @@ import Testing
 
     // MARK: Row groups
 
-    // The words of the bitmap were counted before the span was compared with its limit.
+    // The words of the bitmap were once counted before the span was compared with its limit.
     @Test(
-        "a row group whose keys span nearly all numbers is refused",
+        "A row group whose keys span nearly all numbers is refused",
         arguments: [UInt64(65_537), UInt64.max - 62, UInt64.max - 1])
     func widestSpan(span: UInt64) {
         let block = DecoderBoundsTests.Block(.rowGroup, rows: 1)
@@ -100,8 +100,8 @@ import Testing
         #expect(block.refusal == "a row group's keys lie outside of it")
     }
 
-    // The bits that tell blob records were read, but never compared with the offsets, which such columns do not have.
-    @Test("blob records in a column without offsets are refused")
+    // The bits that mark blob records were read, but never compared with the offsets, which such columns do not have.
+    @Test("Blob records in a column without offsets are refused")
     func blobsWithoutOffsets() throws {
         let zeros = RowGroupLayout.Flags.zeros
         let cases: [(ColumnForm, UInt8)] = [(.text16, zeros), (.text32, zeros), (.int64, 0), (.bytes16, 0)]
@@ -119,8 +119,9 @@ import Testing
         }
     }
 
-    // What a newer block says of a column in an older one is looked at again but where the older one says the same.
-    @Test("only the very segment that was checked with its block counts as checked")
+    // A newer block's description of a column in an older block is checked again, unless the older block has the same
+    // description.
+    @Test("Only the exact segment that was checked with its block counts as checked")
     func checkedSegments() {
         var own = RowGroupLayout.Descriptor(form: .text16, flags: RowGroupLayout.Flags.zone, columnKey: 7)
         own.byteOffset = 512
@@ -139,7 +140,7 @@ import Testing
             change(&asked)
             return RowGroupLayout.hasOwnSegment(asked, number, rows: rows, base)
         }
-        // Another name or another zone does not make it longer.
+        // Another key or another zone does not make it longer.
         #expect(isChecked { _ in })
         #expect(isChecked { $0.columnKey = 8 })
         #expect(isChecked({ $0.zoneMax = 1 }, number: 2))
@@ -185,7 +186,7 @@ import Testing
     }
 
     @Test(
-        "text offsets that do not ascend, or that lead out of the segment, are refused, whatever row they are of",
+        "Text offsets that do not ascend, or that point outside the segment, are refused in any row",
         arguments: [ColumnForm.text16, .text32], [1, 2, 3, 8, 9, 31, 64, 100, 1000])
     func textOffsets(form: ColumnForm, rows: Int) {
         let (column, block, offsets) = Self.texts(form, rows: rows)
@@ -218,7 +219,7 @@ import Testing
         }
     }
 
-    @Test("a blob record of another size, or of a block that is pending, is refused", arguments: [0, 1, 63, 64, 99])
+    @Test("A blob record of another size, or of a pending block, is refused", arguments: [0, 1, 63, 64, 99])
     func blobRecords(row: Int) {
         let rows = 100
         let (plain, block, offsets) = Self.texts(.text16, rows: rows, flags: RowGroupLayout.Flags.blobs)
@@ -247,7 +248,7 @@ import Testing
         #expect(refusal(48, pending) == "a blob record says that its block is pending")
     }
 
-    /// A file of which each column of each row group goes on to the end of the block that it lies in.
+    /// A file in which each column of each row group extends to the end of its block.
     private static func overlapping() -> HostileFile {
         var file = HostileFile.good
         for page in file.usedBlocks where file.kind(page) == BlockKind.rowGroup.rawValue {
@@ -266,17 +267,17 @@ import Testing
         return file
     }
 
-    // A copy of a group was as long as its columns together, which may all be the same bytes: longer than a block
-    // may be, which ended the program.
-    @Test("a row group whose columns overlap is not copied")
+    // A copy of a group was once as long as its columns together, which may all be the same bytes: longer than the
+    // limit of a block, which crashed the program.
+    @Test("A row group with overlapping columns is not copied")
     func overlappingColumns() throws {
         let session = try Self.open(Self.overlapping()).makeSession()
         let files = SimulatedFileSystem(seed: 2, reservedByteCount: 64 << 20)
         #expect(throws: EngineError.self) { try session.writeCopy(to: "/d/b.realm", in: files) }
     }
 
-    // Nor was what a change made of it: with columns enough, its offsets did not fit into their 32 bits.
-    @Test("a row group whose columns overlap is not changed")
+    // The same for a changed group: with enough columns, its offsets did not fit into their 32 bits.
+    @Test("A row group with overlapping columns is not changed")
     func changedOverlappingColumns() throws {
         let session = try Self.open(Self.overlapping()).makeSession()
         let table = try #require(session.table(named: "All"))
@@ -289,10 +290,11 @@ import Testing
         #expect(try table.value(column, of: ObjectKey(2)) != .double(77))
     }
 
-    // Each row was read with all that it leads to: rows times blocks, and a list of links took as much memory.
-    // Nor was that seen behind a value whose block is damaged.
+    // Each row was once read with all blocks that it refers to: rows times blocks, and a list of links took as much
+    // memory. A damaged block of an earlier value hid this too.
     @Test(
-        "rows that share the blocks of one large list are not all read, nor freed as often", arguments: [false, true])
+        "If many rows share the blocks of one large list, the blocks are not read or freed for each row",
+        arguments: [false, true])
     func sharedValues(isBehindDamage: Bool) throws {
         let files = SimulatedFileSystem(seed: 3, reservedByteCount: 64 << 20)
         let database = try Database.open(path: HostileFile.path, fileSystem: files)
@@ -350,8 +352,8 @@ import Testing
 
     // MARK: Opening
 
-    // What waits to become free had no bound, and was looked through for each extent taken.
-    @Test("a free log that lets pages become free twice is refused")
+    // The list of pending pages once had no bound, and was searched for each extent taken.
+    @Test("A free log that frees pages twice is refused")
     func pendingTwice() throws {
         var file = HostileFile.good
         let newest = try Self.open(file).versions.newest
@@ -373,8 +375,8 @@ import Testing
         }
     }
 
-    // Each extent that a commit took was looked for in all that waited to become free: hours for a file of 1 GiB.
-    @Test("a long free log is read in the time of its length")
+    // Each extent that a commit took was once searched for in all pending extents: hours for a file of 1 GiB.
+    @Test("A long free log is read in linear time")
     func longLog() throws {
         let (files, count) = (MemoryFileSystem(), 60_000)
         let file = try files.open("/d/log", .readWriteCreate)
@@ -393,7 +395,7 @@ import Testing
             try file.write(UnsafeRawBufferPointer(start: block.bytes, count: ref.byteCount), at: Int(page) << 12)
             return ref
         }
-        // Every other page waits to become free; then each of them is taken.
+        // Every other page is pending; then each of them is taken.
         let pages = (0..<UInt64(count)).map { 20_000 + 2 * $0 }
         let snapshot = FreeLog.Record(
             isSnapshot: true, version: 5, highWater: highWater, previous: .none,
@@ -408,15 +410,15 @@ import Testing
         #expect(space.free.pending.map(\.extent.page) == Array(pages.suffix(10)))
     }
 
-    /// Of this thread: what else the machine does is not counted.
+    /// The time of this thread: other load of the machine is not counted.
     private static var processorSeconds: Double {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
     }
 
-    // The runs of a manifest may all be the same part of the file: an opening hashed it 160 times.
-    @Test("a commit whose manifest is longer than one may be does not count")
+    // The runs of a manifest may all name the same part of the file: an opening once hashed it 160 times.
+    @Test("A commit whose manifest is longer than the limit does not count")
     func longManifest() throws {
         var file = HostileFile.good
         let slot = Self.newestSlot(file)

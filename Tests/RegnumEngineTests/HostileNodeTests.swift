@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trees behind fresh checksums that are not what their nodes say: walks end, writes throw.
+// Trees with fresh checksums whose nodes are wrong: traversals end, writes throw.
 
 @testable import RegnumEngine
 import RegnumSimulation
@@ -15,7 +15,7 @@ import Testing
         file.bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
     }
 
-    /// First page of the root of the table with that number in the newest catalog.
+    /// First page of the root of the table with this number in the newest catalog.
     private static func rootPage(_ number: Int, _ file: HostileFile) -> Int {
         let catalogs = file.usedBlocks.filter { file.kind($0) == BlockKind.catalog.rawValue }
         let newest = catalogs.max { word($0 * 4096 + 16, file) < word($1 * 4096 + 16, file) } ?? 0
@@ -28,7 +28,7 @@ import Testing
     }
 
     // Branches whose children are all the same branch: 63 to the power of the depth visits.
-    @Test("an index tree that reaches its blocks over and over is refused in time")
+    @Test("An index tree that reaches its blocks repeatedly is refused in bounded time")
     func sharedIndexChildren() throws {
         let home = try IndexTreeHome(.fixed)
         for i in 0..<1400 { try home.tree.insert(value: UInt64(i * 7919 % 10_007), key: UInt64(i)) }
@@ -64,8 +64,8 @@ import Testing
         #expect(throws: EngineError.self) { _ = try home.tree.findings() }
     }
 
-    // A node that said less rows than its group has made two groups be joined that do not fit into one.
-    @Test("a node that counts too few rows is found when its group is changed or joined", arguments: [1, 1299])
+    // A node that counted fewer rows than its group holds once caused two groups to be joined that do not fit into one.
+    @Test("A node that counts too few rows is detected when its group is changed or joined", arguments: [1, 1299])
     func nodeCount(key: UInt64) throws {
         var file = HostileFile.good
         let node = Self.rootPage(2, file)
@@ -87,7 +87,7 @@ import Testing
     }
 
     // Nodes of elements whose children are all the same node: 84 to the power of the depth leaves.
-    @Test("a collection that reaches its blocks over and over is refused in time")
+    @Test("A collection that reaches its blocks repeatedly is refused in bounded time")
     func sharedElementChildren() throws {
         var file = HostileFile.good
         let node = try #require(file.usedBlocks.last { file.kind($0) == BlockKind.elementNode.rawValue })
@@ -130,8 +130,8 @@ import Testing
         #expect(clock.now - begin < .seconds(RunScale.isOptimized ? 5 : 60))
     }
 
-    // For each object all keys with its value were collected.
-    @Test("the check of an index of few values does not look at all pairs of objects")
+    // For each object, all keys with its value were once collected.
+    @Test("The check of an index with few distinct values does not compare all pairs of objects")
     func manyEqual() throws {
         let files = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
         let database = try Database.open(path: HostileFile.path, fileSystem: files)

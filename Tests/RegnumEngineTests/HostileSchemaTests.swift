@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schemas and catalogs behind good checksums that no writer makes: each is refused where it is read.
+// Schemas and catalogs with valid checksums that no writer makes: each is refused when it is read.
 
 @testable import RegnumEngine
 import RegnumSimulation
@@ -7,7 +7,7 @@ import RegnumSystem
 import Testing
 
 @Suite struct HostileSchemaTests {
-    /// What a schema block of these tables is refused for; nil where it is taken.
+    /// The reason why a schema block of these tables is refused; nil if it is accepted.
     private static func refusal(_ tables: [TableDefinition]) -> String? {
         var schema = SchemaBlock()
         schema.tables = tables
@@ -63,7 +63,7 @@ import Testing
             isPrimaryKey: isPrimaryKey, target: target.map { TableKey($0) })
     }
 
-    @Test("schemas that writers make are taken")
+    @Test("Schemas that writers make are accepted")
     func goodSchemas() {
         #expect(Self.refusal([] as [TableDefinition]) == nil)
         #expect(Self.refusal([Self.table(1, "Empty", next: 1)]) == nil)
@@ -76,8 +76,10 @@ import Testing
         #expect(Self.refusal([Self.table(2, "All", columns), later]) == nil)
     }
 
-    // An index of links or doubles read bytes behind the column.
-    @Test("an index of what cannot have one is refused", arguments: [ColumnType.link, .float, .double, .decimal128])
+    // An index of links or doubles once read bytes after the column.
+    @Test(
+        "An index of a type that cannot be indexed is refused",
+        arguments: [ColumnType.link, .float, .double, .decimal128])
     func indexedType(type: ColumnType) {
         for isPrimaryKey in [false, true] {
             let column = Self.column(1, "a", type, isIndexed: !isPrimaryKey, isPrimaryKey: isPrimaryKey, target: 1)
@@ -85,14 +87,14 @@ import Testing
         }
     }
 
-    @Test("an index of a collection is refused")
+    @Test("An index of a collection is refused")
     func indexedCollection() {
         let column = Self.column(1, "a", .uuid, .list, isIndexed: true)
         #expect(Self.refusal([Self.table(1, "T", [column])]) == "a column that cannot have an index has one")
     }
 
-    // The next key overflowed, or was one that a column has; a column's type was then thought to have changed.
-    @Test("keys that are there twice, or that come again, are refused")
+    // The next key overflowed, or belonged to a column; a column's type then seemed to have changed.
+    @Test("Duplicate keys, and a next key that is in use, are refused")
     func columnKeys() {
         let (a, b) = (Self.column(1, "a", .int), Self.column(1, "b", .string))
         #expect(Self.refusal([Self.table(1, "T", [a, b])]) == "a column has a key that is not its own")
@@ -105,8 +107,8 @@ import Testing
         #expect(Self.refusal([unique]) == "a unique constraint has a key that is not its own")
     }
 
-    // Salvage makes the same tables anew and trapped.
-    @Test("tables of one key or name, and links to no table, are refused")
+    // Salvage recreates the tables and once trapped on these.
+    @Test("Tables with the same key or name, and links to a missing table, are refused")
     func tables() {
         #expect(Self.refusal([Self.table(1, "T"), Self.table(1, "U")]) == "two tables have one key or name")
         #expect(Self.refusal([Self.table(1, "T"), Self.table(2, "T")]) == "two tables have one key or name")
@@ -116,8 +118,8 @@ import Testing
         }
     }
 
-    // Each column of a constraint was looked for among all columns of the table: hours at 65,000 of both.
-    @Test("a constraint of very many columns is read in time")
+    // Each column of a constraint was once searched for in all columns of the table: hours for 65,000 of both.
+    @Test("A constraint of very many columns is read in bounded time")
     func wideConstraint() {
         let columns = (1...65_000).map { Self.column(UInt32($0), "\($0)", .int) }
         var table = Self.table(1, "T", columns, next: 70_000)
@@ -128,7 +130,7 @@ import Testing
         #expect(clock.now - begin < .seconds(RunScale.isOptimized ? 2 : 30))
     }
 
-    @Test("a catalog with keys that come again, or more entries than any tree, is refused")
+    @Test("A catalog with a next key in use, or more entries than any tree, is refused")
     func catalogs() {
         var catalog = Catalog()
         let tree = TreeRecord(column: ColumnKey(1), role: .index, count: 1, root: .none)
@@ -148,13 +150,13 @@ import Testing
         #expect(Self.refusal(catalog) == "a tree has impossible counts")
     }
 
-    // Memory was taken for as many objects as the catalog said: 2^50 ended the process.
-    @Test("a table with more objects than the file can hold is refused where it is loaded")
+    // Memory was once reserved for the number of objects in the catalog: 2^50 ended the process.
+    @Test("A table with more objects than the file can hold is refused when it is loaded")
     func objectCount() throws {
         var file = HostileFile.good
         let catalogs = file.usedBlocks.filter { file.kind($0) == BlockKind.catalog.rawValue }
         for page in catalogs {
-            // The first table's count; every catalog, so that no older one is opened instead.
+            // The first table's count, in every catalog, so that no older one is opened instead.
             file.bytes.withUnsafeMutableBytes {
                 $0.storeBytes(of: UInt64(1) << 50, toByteOffset: page * 4096 + 92 + 16, as: UInt64.self)
                 $0.storeBytes(of: (UInt64(1) << 50) + 1, toByteOffset: page * 4096 + 92 + 8, as: UInt64.self)
@@ -174,13 +176,13 @@ import Testing
         #expect(corruption.what == "a table has more objects than the file can hold")
     }
 
-    // As many keys may be collected as an index says that it has entries.
-    @Test("an index with more entries than the file can hold objects is refused where it is loaded")
+    // As many keys may be collected as the recorded number of entries of an index.
+    @Test("An index with more entries than the file can hold objects is refused when it is loaded")
     func indexCount() throws {
         var file = HostileFile.good
         var changed = 0
         for page in file.usedBlocks where file.kind(page) == BlockKind.catalog.rawValue {
-            // The first tree of the first table: its role, and how many entries it has.
+            // The first tree of the first table: its role and its number of entries.
             let tree = page * 4096 + 92 + 64
             guard file.bytes[tree + 4] == UInt8(TreeRole.index.rawValue) else { continue }
             file.bytes.withUnsafeMutableBytes { $0.storeBytes(of: 1 << 40, toByteOffset: tree + 8, as: UInt64.self) }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collections of a million elements: what a change of one writes, and that nothing is lost or kept too long.
+// Collections of a million elements: the pages that a single change writes, and that nothing is lost or kept too long.
 
 import RegnumEngine
 import RegnumSimulation
@@ -33,7 +33,7 @@ import Testing
         return database
     }
 
-    /// Pages of the blocks that a commit of `body` writes.
+    /// The number of pages of the blocks that a commit of `body` writes.
     private func pagesWritten(_ database: Database, _ body: (Table) throws -> Void) throws -> Int {
         let session = try database.makeSession()
         try session.beginWrite()
@@ -56,7 +56,7 @@ import Testing
         return pages
     }
 
-    @Test("a list that grew one by one holds its elements in order and in full leaves")
+    @Test("A list that grew one by one holds its elements in order and in full leaves")
     func appends() throws {
         let count = Self.count
         let database = try make { table, key in
@@ -93,7 +93,7 @@ import Testing
         #expect(IntegrityCheck.run(database).findings == [])
     }
 
-    @Test("a change of a large collection writes a handful of pages")
+    @Test("A change of a large collection writes at most 12 pages")
     func smallCommits() throws {
         let count = Self.count
         let key = ObjectKey(1)
@@ -125,7 +125,7 @@ import Testing
         #expect(IntegrityCheck.run(database).findings == [])
     }
 
-    @Test("a copy of the file has the large collections too, also those not committed yet")
+    @Test("A copy of the file includes the large collections, also uncommitted ones")
     func copies() throws {
         let key = ObjectKey(1)
         let database = try make { table, key in
@@ -149,7 +149,7 @@ import Testing
         #expect(IntegrityCheck.run(database).findings == [])
     }
 
-    @Test("two large collections that are changed in turn keep every change")
+    @Test("Two large collections that are changed alternately keep every change")
     func inTurn() throws {
         let database = try make { table, key in
             for i in 0..<3000 {
@@ -170,7 +170,7 @@ import Testing
         #expect(IntegrityCheck.run(database).findings == [])
     }
 
-    @Test("more collections than are held open, changed in turn, keep every change", arguments: [1, 400])
+    @Test("More collections than may be open at once, changed alternately, keep every change", arguments: [1, 400])
     func manyInTurn(elements: Int64) throws {
         let rows = elements == 1 ? OpenCollections.limit + 100 : 2_000
         let database = try make { table, _ in
@@ -192,7 +192,7 @@ import Testing
             }
             #expect(most <= OpenCollections.limit)
             #expect(largest <= OpenCollections.byteLimit + 3 * 400 * 64)
-            // Either bound was met, so that all were written back in between.
+            // One of the two limits was reached, so that all were written back in between.
             #expect(most == OpenCollections.limit || largest > OpenCollections.byteLimit)
             #expect(most > 400)
         }
@@ -208,7 +208,7 @@ import Testing
         #expect(IntegrityCheck.run(database).findings == [])
     }
 
-    @Test("what open collections have decoded is bounded, however often they are changed in turn")
+    @Test("The decoded elements of open collections stay bounded when these are changed alternately")
     func boundedInTurn() throws {
         let table = NewTable(
             name: "T", columns: [NewColumn(name: "texts", type: .string, collection: .list)])
@@ -243,7 +243,7 @@ import Testing
         #expect(IntegrityCheck.run(database).findings == [])
     }
 
-    @Test("a collection that was opened and not changed is read when its row has moved")
+    @Test("A collection that was opened and not changed can be read after its row has moved")
     func unchangedOpen() throws {
         _ = try make { table, key in
             let location = try table.insertRow()
@@ -256,7 +256,7 @@ import Testing
             // Open, and not changed.
             #expect(try !table.setInsert(.int(7), 1, of: key))
             try table.listInsert([], 0, of: key, at: 1)
-            // The row's group is packed, and what it was in memory is given up.
+            // The row's group is packed, and its memory is released.
             for number in 0..<Int64(2500) {
                 let location = try table.insertRow()
                 try table.finishInsert(location)
@@ -270,7 +270,7 @@ import Testing
         }
     }
 
-    @Test("clearing, deleting and rolling back give every page back")
+    @Test("Clearing, deleting and rolling back free every page")
     func pagesComeBack() throws {
         let database = try make { _, _ in }
         let session = try database.makeSession()
@@ -303,7 +303,7 @@ import Testing
         }
     }
 
-    @Test("a list in one long block, as files may have, reads and is cut when it changes")
+    @Test("A list in one long block, as files may have, can be read and is split when it changes")
     func longBlock() throws {
         var options = Database.OpenOptions()
         options.elementTreeLimits.leafByteCount = 1 << 20

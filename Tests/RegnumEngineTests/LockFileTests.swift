@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What others do to the files of an open database: the lock file written over, cut, deleted, replaced; the database
-// renamed over or unlinked; a link planted. Who has it open goes on, who opens it gets the database or a clear error.
+// Attacks on the files of an open database: the lock file overwritten, truncated, deleted or replaced; the database
+// replaced or unlinked; a planted link. Processes that have the file open continue, and an opening gets the database or
+// a clear error.
 
 import Foundation
 @testable import RegnumEngine
@@ -8,7 +9,7 @@ import RegnumSimulation
 import RegnumSystem
 import Testing
 
-// A class: its end removes the folder.
+// A class, because `deinit` removes the folder.
 @Suite final class LockFileTests {
     enum Attack: CaseIterable { case garbled, zeroed, cut, emptied, deleted, replaced, replacedByItself }
 
@@ -83,12 +84,12 @@ import Testing
         }
     }
 
-    @Test("who opens a database that nobody uses clears its lock file")
+    @Test("An opening of an unused database clears its lock file")
     func cleared() throws {
         do { try insert(try open()) }
         let lock = path + ".lock"
         let count = try bytes(lock).count
-        // Without the magic it would be somebody else's file.
+        // Without the magic it would be a foreign file.
         for kept in [4..<count, 8192..<8193, count - 1..<count] {
             try write(
                 (0..<count).map {
@@ -96,13 +97,13 @@ import Testing
                 }, to: lock)
             let session = try open()
             let found = try bytes(lock)
-            // Behind the words of the first page, and the first slot, which is its own.
+            // After the words of the first page, and after the first slot, which is its own.
             #expect(found[1032..<4096].allSatisfy { $0 == 0 } && found[5120...].allSatisfy { $0 == 0 })
             #expect(try rows(session).count == 2)
         }
     }
 
-    @Test("who opens a database that nobody uses clears the slots that were in use")
+    @Test("An opening of an unused database clears the slots that were in use")
     func clearedSlots() throws {
         do {
             let sessions = try (0..<7).map { _ in try open() }
@@ -110,7 +111,7 @@ import Testing
         }
         let lock = path + ".lock"
         var left = try bytes(lock)
-        // As processes leave them that are killed.
+        // The state that killed processes leave.
         for offset in 4096..<4096 + 7 * 1024 { left[offset] = UInt8(truncatingIfNeeded: offset &* 37) | 1 }
         try write(left, to: lock)
         let session = try open()
@@ -118,7 +119,9 @@ import Testing
         #expect(try rows(session).count == 2)
     }
 
-    @Test("processes go on, and keep what they read, whatever happens to the lock file", arguments: Attack.allCases)
+    @Test(
+        "Processes continue, and keep the versions that they read, after damage to the lock file",
+        arguments: Attack.allCases)
     func attacked(attack: Attack) throws {
         do {
             let one = try open()
@@ -139,7 +142,7 @@ import Testing
             let report = IntegrityCheck.run(one.database)
             #expect(report.isClean, "\(report.findings)")
             do {
-                // In another lock file nobody would see what it reads: the deleted one is found among the open files.
+                // With another lock file, no process would see its pins: the deleted one is found among the open files.
                 let three = try open()
                 #expect(try rows(three) == rows(one))
                 try insert(three)
@@ -154,7 +157,7 @@ import Testing
             }
         }
         if attack == .replaced {
-            // It is not ours.
+            // It is a foreign file.
             #expect(throws: EngineError.foreignLockFile(path: path + ".lock")) { try open() }
             try files.remove(path + ".lock")
         }
@@ -165,7 +168,7 @@ import Testing
     }
 
     @Test(
-        "a database that is renamed over or unlinked goes on by itself, and its path means the other file",
+        "A database that was replaced or unlinked stays usable, and its path means the other file",
         arguments: [true, false])
     func replacedDatabase(isRenamed: Bool) throws {
         let old = try open()
@@ -189,9 +192,9 @@ import Testing
         #expect(third.table(named: "Row")?.count == new.table(named: "Row")?.count)
     }
 
-    // A slot has words for 62 versions; behind them it says from where on everything is kept.
+    // A slot has words for 62 versions; after them it records the version from which all are kept.
     @Test(
-        "what a process reads is shown again after its part of the lock file was written over",
+        "A process publishes its pins again after its part of the lock file was overwritten",
         arguments: [2, 61, 62, 63])
     func shownAgain(pinCount: Int) throws {
         let one = try Database.openAsOtherProcess(path: path, fileSystem: files)
@@ -211,12 +214,12 @@ import Testing
         let shown = try two.pinsOfOthers().map(\.version).sorted()
         #expect(shown.starts(with: pins.map(\.version).prefix(62)))
         #expect(shown.count <= pinCount)
-        // Those behind the words too.
+        // The pins beyond the words are kept too.
         try insert(writer, 6)
         #expect(try pins.dropFirst().map { try rows($0) } == read)
     }
 
-    @Test("the 257th process is refused, and gets in when another goes")
+    @Test("The 257th process is refused, and succeeds after another has gone")
     func slots() throws {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 1 << 20)
         var open: [Database] = []
@@ -233,8 +236,8 @@ import Testing
         #expect(IntegrityCheck.run(open[3]).isClean)
     }
 
-    // Its name has 64 random bits: nobody can plant a link there but who sees it being made.
-    @Test("a link planted where a lock file is being made is not followed", arguments: [true, false])
+    // The name has 64 random bits: an attacker can only plant a link there after it is created.
+    @Test("A link planted at the temporary name of a lock file is not followed", arguments: [true, false])
     func plantedInTheMaking(isThere: Bool) throws {
         let victim = folder + "/victim"
         if isThere { try write([1, 2, 3], to: victim) }
@@ -251,18 +254,18 @@ import Testing
         }
         #expect(refusal.kind == .exists)
         if isThere { #expect(try bytes(victim) == [1, 2, 3]) } else { #expect(try files.status(victim) == nil) }
-        // With another name it is made.
+        // With another name it is created.
         let session = try open()
         try insert(session, 3)
         #expect(IntegrityCheck.run(session.database).isClean)
         #expect(try files.status(victim)?.byteCount == (isThere ? 3 : nil))
     }
 
-    // Each use of the shared memory asks first whether the file is still long enough: without that a cut file ends the
-    // program. The other tests cut it where a refresh or a write comes next; these where a commit is at work, and
-    // where a version is let go. A writer that looked for the pins of others asked once, and touched the memory again
-    // after calls to the system: a bus error.
-    @Test("the lock file may be cut before any call of a commit")
+    // Each use of the shared memory first checks that the file is still long enough: otherwise a truncated file crashes
+    // the program. The other tests truncate it before a refresh or a write; these truncate it during a commit, and
+    // before a version is released. A writer that read the pins of others once checked only at the start, and accessed
+    // the memory again after system calls: a bus error.
+    @Test("A commit survives truncation of the lock file before any of its calls")
     func cutInCommits() throws {
         let hooked = HookedFileSystem(files)
         let one = try Database.openAsOtherProcess(path: path, fileSystem: hooked).makeSession()
@@ -286,7 +289,7 @@ import Testing
         #expect(report.isClean, "\(report.findings)")
     }
 
-    @Test("the lock file may be cut before any call of an opening")
+    @Test("An opening survives truncation of the lock file before any of its calls")
     func cutInOpenings() throws {
         let one = try open()
         try insert(one, 3)
@@ -300,7 +303,7 @@ import Testing
         while calls >= cutAt {
             cutAt += 1
             calls = 0
-            // Refused where what it needs is gone: the next writer puts it back.
+            // Refused if the data it needs is gone: the next writer restores it.
             do throws(EngineError) {
                 let other = try Database.openAsOtherProcess(path: path, fileSystem: hooked)
                 #expect(try other.makeSession().table(named: "Row")?.count == one.table(named: "Row")?.count)
@@ -313,9 +316,9 @@ import Testing
         #expect(try open().table(named: "Row")?.count == 3 + cutAt)
     }
 
-    // A backup of the folder that is put back in part, or a program that means harm. The words hold, and so did not look
-    // like damage: the process went back to the commit that they name, and gave its successor's number to another one.
-    @Test("a process that finds the lock file as it was some commits ago goes on from what it knows", arguments: 1...3)
+    // A partly restored backup of the folder, or an attacker. The words are valid, and so did not look like damage: the
+    // process once went back to the commit that they name, and reused its successor's version for another one.
+    @Test("A process that finds an older state of the lock file continues from its own version", arguments: 1...3)
     func putBack(commits: Int) throws {
         do {
             let database = try Database.openAsOtherProcess(path: path, fileSystem: files)
@@ -334,7 +337,7 @@ import Testing
         #expect(try rows(open()).count == 2 * (5 + commits))
     }
 
-    @Test("the lock file may be cut while a new database takes it over")
+    @Test("A new database survives truncation of the lock file while it takes that over")
     func cutInTheMaking() throws {
         do { try insert(try open()) }
         try files.remove(path)
@@ -353,7 +356,7 @@ import Testing
         #expect(try rows(open()).count == 2)
     }
 
-    @Test("the lock file may be cut before somebody asks who writes")
+    @Test("The query for the current writer survives truncation of the lock file")
     func cutBeforeAsking() throws {
         let one = try open()
         try insert(one)
@@ -366,7 +369,7 @@ import Testing
         try one.commitWrite()
     }
 
-    @Test("the lock file may be cut before a version is let go, or another one read")
+    @Test("Releasing and pinning versions survive truncation of the lock file")
     func cutBeforeUnpinning() throws {
         let one = try open()
         try insert(one, 3)
@@ -382,8 +385,8 @@ import Testing
         #expect(one.table(named: "Row")?.count == 5)
     }
 
-    // A process that was killed between left one that nobody but it could open.
-    @Test("a new lock file has the users of the database before it has its name")
+    // A process killed in between left a lock file that nobody else could open.
+    @Test("A new lock file gets its access rights before its name")
     func accessFirst() throws {
         let hooked = HookedFileSystem(files)
         var requests: [HookedFileSystem.Request] = []

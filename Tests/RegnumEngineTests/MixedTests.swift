@@ -15,7 +15,7 @@ let decimalNaN = Value.decimal128(0, 0x7c << 56)
 let decimalInfinity = Value.decimal128(0, 0x78 << 56)
 
 @Suite struct MixedTests {
-    /// Ascending; equal ones together.
+    /// Ascending, with equal values grouped.
     static let ladder: [[Value]] = [
         [.null], [.bool(false)], [.bool(true)],
         [.double(.nan), .float(.nan), decimalNaN],
@@ -47,7 +47,7 @@ let decimalInfinity = Value.decimal128(0, 0x78 << 56)
         [.dictionary([DictionaryEntry(key: "b", value: .null)])],
     ]
 
-    @Test("mixed values are ordered by kind, then by worth")
+    @Test("Mixed values are ordered by kind, then by value")
     func order() {
         for (i, equals) in Self.ladder.enumerated() {
             for (j, others) in Self.ladder.enumerated() {
@@ -61,7 +61,7 @@ let decimalInfinity = Value.decimal128(0, 0x78 << 56)
         }
     }
 
-    @Test("a mixed value reads back as it was encoded")
+    @Test("A mixed value reads back as it was encoded")
     func roundTrip() throws {
         for value in Self.ladder.flatMap({ $0 }) {
             let read = try MixedCodec.encode(value).withUnsafeBytes { try MixedCodec.decode($0) }
@@ -70,7 +70,7 @@ let decimalInfinity = Value.decimal128(0, 0x78 << 56)
         }
     }
 
-    @Test("a mixed value that is nested deeper than one may be is refused", arguments: [true, false])
+    @Test("A mixed value nested deeper than the limit is refused", arguments: [true, false])
     func tooDeep(isList: Bool) {
         func nested(_ depth: Int) -> [UInt8] {
             var value = Value.int(1)
@@ -85,8 +85,8 @@ let decimalInfinity = Value.decimal128(0, 0x78 << 56)
         }
     }
 
-    // The ends of parts that were counted and are not there were read from whatever lies behind the value.
-    @Test("a list in a mixed value that counts more elements than there is room for is refused")
+    // The ends of parts that were counted but missing were once read from the bytes after the value.
+    @Test("A list in a mixed value that counts more elements than fit is refused")
     func partsThatAreNotThere() throws {
         var bytes = MixedCodec.encode(.list([.int(1), .int(2)]))
         #expect(throws: Never.self) { try bytes.withUnsafeBytes { try MixedCodec.decode($0) } }
@@ -99,7 +99,7 @@ let decimalInfinity = Value.decimal128(0, 0x78 << 56)
         }
     }
 
-    @Test("damaged bytes of a mixed value throw or read as some value, and never trap")
+    @Test("Damaged bytes of a mixed value throw or read as some value, and never trap")
     func damage() throws {
         var random = SeededRandom(seed: 8)
         let good = MixedCodec.encode(
@@ -116,7 +116,7 @@ let decimalInfinity = Value.decimal128(0, 0x78 << 56)
         #expect(thrown > 1000)
     }
 
-    @Test("an index of mixed values finds equal values of every type")
+    @Test("An index of mixed values finds equal values of every type")
     func index() throws {
         let session = try Database.openInMemory(identifier: "mixed index").makeSession()
         try session.beginWrite()

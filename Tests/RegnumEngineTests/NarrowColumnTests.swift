@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In a write, stored integers lie as narrow as they were while they fit, and become wide where one does not.
+// During a write, stored integers keep their narrow width while all values fit, and become wide when one does not.
 
 import RegnumEngine
 import RegnumSimulation
@@ -7,7 +7,7 @@ import RegnumSystem
 import Testing
 
 @Suite struct NarrowColumnTests {
-    /// A table of 200 rows with the numbers from 1,000 on, and its first column in a write.
+    /// A table of 200 rows with the numbers from 1,000, and its first column during a write.
     private func inWrite(
         from first: Int64 = 1000, step: Int64 = 1, _ body: (Table, UnsafeMutablePointer<ColumnView>) throws -> Void
     ) throws {
@@ -35,7 +35,8 @@ import Testing
     }
 
     @Test(
-        "what fits leaves a column narrow, and what does not makes it wide", arguments: [0, 1, 300, 70_000] as [Int64])
+        "A value that fits keeps a column narrow, and one that does not makes it wide",
+        arguments: [0, 1, 300, 70_000] as [Int64])
     func widths(step: Int64) throws {
         let forms: [Int64: ColumnForm] = [0: .uint8, 1: .uint8, 300: .uint16, 70_000: .uint32]
         let spans: [ColumnForm: Int64] = [.uint8: 0xff, .uint16: 0xffff, .uint32: 0xffff_ffff]
@@ -62,18 +63,18 @@ import Testing
         }
     }
 
-    @Test("a number whose distance wraps around does not fit")
+    @Test("A number whose distance wraps around does not fit")
     func wrapping() throws {
         try inWrite(from: .max - 199) { table, column in
             #expect(column.pointee.isNarrow)
-            // 2^64 - 199 above the least: 57 more than that, in 64 bits, if it were not below.
+            // 2^64 - 199 above the minimum: 57 more than that, in 64 bits, if it were not below.
             try table.set(.int(.min), 0, of: ObjectKey(5))
             #expect(column.pointee.isWritable)
             #expect(try table.value(0, of: ObjectKey(5)) == .int(.min))
         }
     }
 
-    @Test("rows go out of narrow columns, and new ones make them wide")
+    @Test("Deletions keep columns narrow, and new rows make them wide")
     func rows() throws {
         try inWrite { table, column in
             try table.delete((150...200).map { ObjectKey($0) })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file that another program overwrites in place while it is open.
+// Another program overwrites a file in place while it is open.
 
 import RegnumSimulation
 import RegnumSystem
@@ -7,25 +7,25 @@ import Testing
 
 @testable import RegnumEngine
 
-// `cp other.realm x.realm` under an open database: one object answered with the value of the one file, then with bytes of
-// the other, because a block that was verified once is not read against its tag again. Only the next write failed.
+// After `cp other.realm x.realm` over an open database, an object once returned values of both files, because a block
+// that was verified once is not read against its tag again. Only the next write failed.
 @Suite struct OverwrittenFileTests {
     static let path = "/o/a.realm"
 
-    /// What the file is overwritten with.
+    /// The content that overwrites the file.
     enum Replacement: CaseIterable {
         /// Another database, with fewer pages or more.
         case otherShort, otherLong
         /// An older state of the same database.
         case older
-        /// A copy of the older state to which others have written, to the same number of commits or beyond it.
+        /// A copy of the older state with commits of others, up to the same version or beyond it.
         case diverged, divergedBeyond
-        /// A copy of the newest state to which others have written.
+        /// A copy of the newest state with commits of others.
         case descendant
         case zeros
     }
 
-    /// What the process that has it open does next.
+    /// The next operation of the process that has the file open.
     enum Step: CaseIterable { case refresh, newSession, freshWrite, commit, relaxedCommit, nothing }
 
     private static func open(
@@ -51,7 +51,7 @@ import Testing
         try session.commitWrite()
     }
 
-    /// The file after more commits by somebody else.
+    /// The file after more commits by another process.
     private static func continued(
         _ bytes: [UInt8], _ key: EncryptionKey?, _ ids: [Range<Int>], seed: UInt64
     ) throws -> [UInt8] {
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    /// The values of the objects that the process has made.
+    /// The values of the objects that the process has created.
     private static func values(_ session: Session) throws -> [String] {
         let table = try #require(session.table(named: "Row"))
         return try (0..<table.count).map { position in
@@ -118,7 +118,7 @@ import Testing
                 switch step {
                 case .refresh:
                     _ = try session.refresh()
-                    // What is read there may be anything.
+                    // Any value may be read here.
                     result = try mutant == nil && values(session) == expected ? .right : .wrong
                 case .newSession: result = try values(try database.makeSession()) == expected ? .right : .wrong
                 case .freshWrite:
@@ -133,12 +133,12 @@ import Testing
                 result = .refused
                 if mutant == nil {
                     #expect(error == .overwritten(path: path), "\(replacement) \(step): \(error)")
-                    // Again: what was found once is not forgotten.
+                    // Again: the error is not forgotten.
                     #expect(throws: EngineError.self) { try session.beginWrite() }
                 }
             }
         }
-        // What somebody has put there stays as it is, also when the process closes the file.
+        // The new content stays unchanged, also when the process closes the file.
         if mutant == nil {
             #expect(files.contents(of: path) == bytes, "\(replacement) \(step)")
         }
@@ -146,13 +146,13 @@ import Testing
     }
 
     @Test(
-        "a file that is overwritten in place is noticed when a read or a write begins, and is not written to",
+        "A file overwritten in place is detected when a read or a write begins, and is not written",
         arguments: SettledSlotTests.keys)
     func noticed(key: EncryptionKey?) throws {
         for replacement in Replacement.allCases {
             for step in Step.allCases {
                 let outcome = try Self.outcome(replacement, step, key)
-                // Of an encrypted file what was read before is in private memory.
+                // In an encrypted file, data that was read before is in private memory.
                 let mayStay = replacement == .descendant && key != nil && (step == .refresh || step == .newSession)
                 let isRight = outcome == (step == .nothing ? .right : .refused) || mayStay && outcome == .right
                 #expect(isRight, "\(replacement) \(step): \(outcome)")
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test("these tests find the bug of nobody looking")
+    @Test("These tests detect the seeded bug of a missing check")
     func mutant() throws {
         var wrong: Set<String> = []
         for replacement in Replacement.allCases where replacement != .zeros {
@@ -171,9 +171,9 @@ import Testing
     }
 
     @Test(
-        "a reader that is behind, one that reads only, and one of another process notice it too", arguments: [0, 1, 2])
+        "A reader of an old version, a read-only one, and one of another process detect it too", arguments: [0, 1, 2])
     func others(kind: Int) throws {
-        // What another process has committed since, a process cannot tell from what a copy has.
+        // A process cannot distinguish another process's later commits from those of a copy.
         let replacements: [Replacement] =
             kind == 0 ? [.otherShort, .otherLong, .older, .diverged, .zeros] : [.otherShort, .otherLong, .zeros]
         for replacement in replacements {
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test("the same bytes again are no other file, nor is one with a header that is damaged and has its copy")
+    @Test("Identical bytes, or a damaged header with a good copy, do not count as another file")
     func same() throws {
         let files = Self.files()
         let session = try Self.open(files, nil).makeSession()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of embedded tables below the object layer: they go with the link that leads to them.
+// Rows of embedded tables below the object layer: they are deleted with the link that owns them.
 
 import RegnumEngine
 import RegnumSimulation
@@ -45,14 +45,14 @@ import Testing
             return location.key
         }
 
-        /// Commits, and what the integrity check finds.
+        /// Commits, and returns the findings of the integrity check.
         func findings() throws -> [Finding] {
             try session.commitWrite()
             return IntegrityCheck.run(database).findings
         }
     }
 
-    @Test("a chain of 100000 rows goes with its first link")
+    @Test("A chain of 100,000 rows is deleted with its first link")
     func longChain() throws {
         let home = try Home()
         let owner = try home.insert(home.owners)
@@ -74,7 +74,7 @@ import Testing
         #expect(try home.findings().isEmpty)
     }
 
-    @Test("a row without an owner, and a row with two, are found by the integrity check")
+    @Test("The integrity check finds a row without an owner, and a row with two")
     func lawOfOneOwner() throws {
         let home = try Home()
         let owner = try home.insert(home.owners)
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("deleting all owners, all parts or everything leaves whole tables", arguments: 0..<3)
+    @Test("Deleting all owners, all parts or everything leaves consistent tables", arguments: 0..<3)
     func deletingAll(_ kind: Int) throws {
         let home = try Home()
         for _ in 0..<100 {
@@ -108,7 +108,7 @@ import Testing
         #expect(try home.findings().isEmpty)
     }
 
-    @Test("random changes keep one owner for each row", arguments: RunSeed.list(0...9))
+    @Test("Random changes keep one owner for each row", arguments: RunSeed.list(0...9))
     func model(_ seed: RunSeed) throws {
         let home = try Home()
         var random = SeededRandom(seed: seed.value)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several processes on one file: each sees the others' commits, nobody's pinned version is overwritten, and a
-// process that ends without a word leaves nothing behind that stops the others.
+// Several processes on one file: each sees the others' commits, no pinned version is overwritten, and a process that
+// ends without closing leaves nothing that blocks the others.
 
 import Foundation
 import RegnumEngine
@@ -8,7 +8,7 @@ import RegnumSimulation
 import RegnumSystem
 import Testing
 
-// A class: its end removes the files.
+// A class, because `deinit` removes the files.
 @Suite final class ProcessTests {
     let path: String
     init() { path = Self.newPath() }
@@ -63,7 +63,7 @@ import Testing
         return numbers
     }
 
-    @Test("each process sees what the others have committed")
+    @Test("Each process sees the commits of the others")
     func turns() throws {
         let a = try open()
         try makeTable(a)
@@ -80,7 +80,7 @@ import Testing
         #expect(IntegrityCheck.run(b).isClean)
     }
 
-    @Test("a version that one process reads is not overwritten by another's commits")
+    @Test("Another process's commits do not overwrite a version that a process reads")
     func pins() throws {
         let a = try open()
         try makeTable(a)
@@ -105,7 +105,7 @@ import Testing
         #expect(report.pendingPages < 60)
     }
 
-    @Test("a process that is gone neither pins nor locks")
+    @Test("A process that has ended neither pins nor locks")
     func gone() throws {
         let a = try open()
         try makeTable(a)
@@ -122,9 +122,9 @@ import Testing
         #expect(report.pendingPages < 60)
     }
 
-    // A pin that found no free word counted as everything from it on, and bells rang for nobody: safe, but files grew,
-    // and no test saw it.
-    @Test("others are shown each version that a process reads, and ring where it listens")
+    // A pin that found no free word once pinned all later versions, and notifications were sent to nobody: safe, but
+    // files grew, and no test failed.
+    @Test("A process publishes each version that it reads, and is notified only while it listens")
     func shown() throws {
         let files = SimulatedFileSystem(seed: 3, reservedByteCount: 8 << 20)
         let a = try Database.openAsOtherProcess(path: "/a.realm", fileSystem: files)
@@ -164,9 +164,10 @@ import Testing
             ])
     }
 
-    // A writer clears the slot of a dead process and lets it go. The other way round it would clear the pins of who
-    // takes the slot in between, and give away what that one reads: no test failed when the two were exchanged.
-    @Test("who takes over the slot of a dead process keeps its pins")
+    // A writer clears the slot of a dead process and then releases it. In the other order it would clear the pins of a
+    // process that takes the slot in between, and free the pages that it reads: no test failed when the two were
+    // exchanged.
+    @Test("A process that takes over the slot of a dead process keeps its pins")
     func takenSlot() throws {
         let base = SimulatedFileSystem(seed: 3, reservedByteCount: 8 << 20)
         let files = HookedFileSystem(base)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Readers that write nothing, beside a process that writes all the time: what they have opened stays as it was.
+// Readers that write nothing, beside a process that writes all the time: the versions that they opened stay unchanged.
 
 import Foundation
 @testable import RegnumEngine
@@ -7,7 +7,7 @@ import RegnumSystem
 import Synchronization
 import Testing
 
-// A class: its end removes the folder.
+// A class, because `deinit` removes the folder.
 @Suite final class ReadingBesideWritersTests {
     private let files = PosixFileSystem.shared
     private let folder: String
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    /// 600 rows, all of the same number.
+    /// 600 rows, all with the same number.
     private func make(_ session: Session) throws {
         try session.beginWrite()
         try session.addTables([Self.rows])
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test(
-        "who reads only sees one version, whole, however fast another process writes",
+        "A read-only process sees one whole version, while another process writes all the time",
         arguments: [CommitDurability.relaxed, .full])
     func reading(_ durability: CommitDurability) throws {
         try whileWriting(durability) {
@@ -118,7 +118,7 @@ import Testing
                 let session = try reader.makeSession()
                 let first = try numbers(session)
                 #expect(first.count == 1, "turn \(turn): \(first)")
-                // Many commits later what it has not read yet is there still, and what it has read is the same.
+                // After many commits, unread data is still there, and data that was read is unchanged.
                 CurrentThread.sleep(nanoseconds: 3_000_000)
                 let report = IntegrityCheck.run(reader)
                 #expect(report.isClean, "turn \(turn): \(report.findings.prefix(3))")
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test("a version that a reader shows takes space until it is closed, and none after that")
+    @Test("A pinned version takes space until the reader closes it, and none after that")
     func space() throws {
         let writer = try open(readOnly: false).makeSession()
         try make(writer)
@@ -141,7 +141,7 @@ import Testing
             let reader = try open(readOnly: true)
             let number = reader.versions.newest.number
             #expect(try writer.database.pinsOfOthers().map(\.version) == [number])
-            // The version that is kept, and not those after it.
+            // The pinned version, and not those after it.
             let during = try pending()
             #expect(during > before)
             #expect(try pending() <= during + 2)
@@ -152,7 +152,7 @@ import Testing
         #expect(IntegrityCheck.run(writer.database).isClean)
     }
 
-    @Test("the end of a file is not cut off while somebody reads it")
+    @Test("A file is not truncated while a reader uses its end")
     func cutting() throws {
         let writer = try open(readOnly: false).makeSession()
         try make(writer)
@@ -180,7 +180,7 @@ import Testing
         #expect(try #require(try files.status(path)?.byteCount) < size)
     }
 
-    @Test("more readers than there are words for keep all that they show")
+    @Test("More readers than the lock file has words for keep their versions")
     func many() throws {
         let writer = try open(readOnly: false).makeSession()
         try make(writer)
@@ -200,7 +200,7 @@ import Testing
         #expect(IntegrityCheck.run(writer.database).pendingPages < 200)
     }
 
-    @Test("who reads while a slot is being written, or behind a writer that has ended there, sees what was published")
+    @Test("A reader sees the published version while a slot is being written, or after its writer has ended")
     func betweenSlotAndNumber() throws {
         let writer = try open(readOnly: false).makeSession()
         try make(writer)
@@ -210,7 +210,7 @@ import Testing
         let slots = try CommitSlot.readAll(file, seal: writer.database.seal).sorted {
             $0.slot.version > $1.slot.version
         }
-        // As a commit looks that is not published: one more than the newest, in the other slot.
+        // Bytes of a commit that is not published: one more than the newest, in the other slot.
         var next = slots[0].slot
         next.version += 1
         next.nonce += 1
@@ -223,10 +223,10 @@ import Testing
         }
     }
 
-    @Test("damage is told as damage, also beside a writer")
+    @Test("Damage is reported as damage, also beside a writer")
     func damage() throws {
         try whileWriting(.relaxed) {
-            // The header's copy: nobody writes there.
+            // The header's copy: no process writes there.
             let file = try files.open(path, .readWrite)
             defer { file.close() }
             try file.write([UInt8](repeating: 0xEE, count: 64), at: FormatLimits.headerCopyByteOffset)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random changes of texts, places, unique values and links with delete rules against plain arrays and dictionaries:
-// commits, refused ones, roll-backs, reopened files, transactions written ahead, small trees, and the integrity check
-// after each. On the tables of the golden files.
+// Random changes of texts, locations, unique values and links with delete rules, compared with plain arrays and
+// dictionaries: commits, refused commits, rollbacks, reopened files, spills, small trees, and an integrity check after
+// each. Uses the tables of the golden files.
 
 import RegnumEngine
 import RegnumSimulation
 import RegnumSystem
 import Testing
 
-/// What the three tables hold.
+/// The content of the three tables.
 private struct RuleState {
     struct Content {
         var text = Value.null
@@ -16,7 +16,7 @@ private struct RuleState {
         var place: [Value] = []
     }
     struct Ruled {
-        /// One for each pair of rules; 0 where there is none.
+        /// One for each pair of rules; 0 if there is none.
         var links = [UInt64](repeating: 0, count: GoldenFile.rules.count)
         var list: [UInt64] = []
     }
@@ -24,7 +24,7 @@ private struct RuleState {
     var unique: [UInt64: [Value]] = [:]
     var ruled: [UInt64: Ruled] = [:]
 
-    /// True where a commit must be refused because two objects are alike.
+    /// True if a commit must be refused because two objects are equal.
     var isBroken: Bool {
         let columns = 2 + GoldenFile.uniqueTypes.count
         return [0..<1, 1..<2, 2..<columns].contains { range in
@@ -35,7 +35,7 @@ private struct RuleState {
 
     // MARK: Delete rules
 
-    /// What a delete of these takes along; nil where a rule denies it.
+    /// The objects that deleting these deletes too; nil if a rule denies it.
     func deleted(with roots: Set<UInt64>) -> Set<UInt64>? {
         var plan = roots
         var rest = Array(roots)
@@ -82,14 +82,14 @@ private struct RuleState {
     }
 }
 
-/// The database and what it must hold.
+/// The database and its expected content.
 private struct RuleRun {
     var random: SeededRandom
     let files = MemoryFileSystem()
     let options: Database.OpenOptions
     var database: Database
     var state = RuleState()
-    /// Commits refused, by why.
+    /// The number of refused commits by reason.
     var refusals: [EngineError.Refusal: Int] = [:]
 
     init(seed: UInt64) throws {
@@ -112,7 +112,7 @@ private struct RuleRun {
     }
 
     mutating func reopen() throws {
-        // The old one is let go of first.
+        // Releases the old one first.
         database = try Database.open(path: "/other.realm", fileSystem: files)
         database = try Database.open(path: "/r.realm", fileSystem: files, options: options)
     }
@@ -123,7 +123,7 @@ private struct RuleRun {
 
     // MARK: Changes
 
-    /// A transaction; what becomes of it is as the model says.
+    /// A transaction; its outcome must match the model.
     mutating func transaction() throws {
         let session = try database.makeSession()
         let before = state
@@ -206,7 +206,7 @@ private struct RuleRun {
     }
 
     private mutating func uniqueValue(_ column: Int) -> Value {
-        // Of those that are unique alone many, of each of those together few.
+        // Many that are unique alone, few of those unique together.
         if column == 0 { return random.below(4) == 0 ? .null : .int(Int64(random.below(300))) }
         if column == 1 { return random.below(4) == 0 ? .null : .string("\(random.below(300))") }
         switch GoldenFile.uniqueTypes[column - 2] {
@@ -240,7 +240,7 @@ private struct RuleRun {
         state.unique[key]?[column] = value
     }
 
-    /// False where a rule denies it.
+    /// False if a rule denies it.
     private mutating func changeRuled(_ table: Table) throws -> Bool {
         guard state.ruled.count > 3, random.below(3) > 0, let key = anyKey(state.ruled.keys) else {
             let key = try DatabaseTests.insert(table, [])
@@ -260,7 +260,7 @@ private struct RuleRun {
             state.ruled[key]?.list.removeFirst()
         default:
             let link = random.below(list)
-            // Those that deny are few, or nothing could be deleted.
+            // Few links deny, otherwise nothing could be deleted.
             let denies = GoldenFile.rules[link].delete == .deny || GoldenFile.rules[link].origin == .deny
             if denies, random.below(4) > 0 { return true }
             try table.set(target == 0 ? .null : .link(ObjectKey(target)), link, of: object)
@@ -282,7 +282,7 @@ private struct RuleRun {
             roots.sorted().map { RowKey(table: table.definition.key, key: ObjectKey($0)) })
         #expect(plan.denials.isEmpty == (gone != nil))
         if let gone { #expect(Set(plan.rows.map(\.key.rawValue)) == gone) }
-        // A denied one can only be rolled back: not too often.
+        // A denied transaction can only be rolled back: not too often.
         if gone == nil, random.below(6) > 0 { return true }
         if isAll { try table.deleteAll() } else { try table.delete(roots.sorted().map { ObjectKey($0) }) }
         guard let gone else { return false }
@@ -290,7 +290,7 @@ private struct RuleRun {
         return true
     }
 
-    // MARK: Looking
+    // MARK: Checking
 
     func expect(_ session: Session) throws {
         let contents = try GoldenFile.table(session, "Contents")
@@ -376,7 +376,7 @@ private struct RuleRun {
 
 @Suite struct RuleModelTests {
     @Test(
-        "words, places, unique values and delete rules hold what a model does, encrypted or not",
+        "Terms, locations, unique values and delete rules match a model, encrypted or not",
         arguments: RunSeed.list(1...6))
     func model(seed: RunSeed) throws {
         var run = try RuleRun(seed: seed.value)

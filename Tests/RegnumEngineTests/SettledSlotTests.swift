@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damage to the newest commit of a file that was closed: it is damage, and no commit that was cut short.
+// Damage to the newest commit of a closed file counts as damage, and not as an incomplete commit.
 
 @testable import RegnumEngine
 import RegnumSimulation
 import RegnumSystem
 import Testing
 
-// A bit that changed in what the newest commit had written made its manifest fail, so the commit before it counted:
-// what had been acknowledged was gone without a word, and the next opening cleared its slot. The file alone could not
-// tell damage from a commit that a power loss had cut short. Now whoever closes it says that the commit was on the
-// medium (`CommitSlot`), and after a process that ended without closing the lock file says so until the machine starts.
+// A flipped bit in the pages of the newest commit made its manifest fail, so the commit before it counted: acknowledged
+// data was lost silently, and the next opening cleared the slot. The file alone could not distinguish damage from a
+// commit that a power loss had interrupted. Now the process that closes the file records that the commit is durable
+// (`CommitSlot`); after a process that ended without closing, the lock file says so until the machine restarts.
 @Suite struct SettledSlotTests {
     static let path = "/s/a.realm"
     #if Encryption
@@ -48,7 +48,7 @@ import Testing
         return try #require(files.contents(of: path))
     }
 
-    /// All that is in the file, looked up too.
+    /// The whole content of the file, also by lookups.
     private static func contents(_ database: Database) throws -> [String] {
         let session = try database.makeSession()
         guard let table = session.table(named: "Row") else { return [] }
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("a changed bit of what the newest commit wrote is an error, or is in nothing that is read", arguments: keys)
+    @Test("A flipped bit in the pages of the newest commit is an error, or lies in unused bytes", arguments: keys)
     func pages(key: EncryptionKey?) throws {
         let good = try Self.make(key)
         let expected = try Self.contents(try Self.open(Self.files(good), key))
@@ -101,7 +101,7 @@ import Testing
         #expect(refused > 30)
     }
 
-    @Test("a slot that is damaged is replaced by its copy, and the other way round", arguments: keys)
+    @Test("A damaged slot is replaced by its copy, and a damaged copy does no harm", arguments: keys)
     func slots(key: EncryptionKey?) throws {
         let good = try Self.make(key)
         let expected = try Self.contents(try Self.open(Self.files(good), key))
@@ -114,7 +114,7 @@ import Testing
                 }
             }
         }
-        // Both at once: only the copy is left, and what is written on it lasts without it.
+        // Both at once: only the copy is left, and commits based on it last without it.
         var bytes = good
         for offset in CommitSlot.byteOffsets { bytes[offset + 9] ^= 1 }
         let files = Self.files(bytes)
@@ -130,7 +130,7 @@ import Testing
         #expect(IntegrityCheck.run(database).isClean)
     }
 
-    @Test("a file that was closed and has lost its end is refused", arguments: keys)
+    @Test("A closed file that was truncated is refused", arguments: keys)
     func cut(key: EncryptionKey?) throws {
         let good = try Self.make(key)
         let expected = try Self.contents(try Self.open(Self.files(good), key))
@@ -142,7 +142,7 @@ import Testing
         #expect(refused > 10)
     }
 
-    @Test("a commit clears the copy of the slot before it, and the end of the file's use writes its own")
+    @Test("A commit clears the clean-shutdown record, and closing the file writes a new one")
     func cleared() throws {
         let files = Self.files(try Self.make(nil))
         func settled() throws -> UInt64? {
@@ -158,7 +158,7 @@ import Testing
             #expect(during == nil)
         }
         #expect(try settled() == 5)
-        // Who only reads leaves it, also where he has to find out that nobody writes.
+        // A read-only process leaves the record unchanged, also if it has to check that no process writes.
         #expect(try Self.contents(try Self.open(files, nil)).count == 61)
         #expect(try settled() == 5)
         var without = try #require(files.contents(of: Self.path))
@@ -168,8 +168,8 @@ import Testing
         #expect(others.contents(of: Self.path) == without)
     }
 
-    // A copy of a database has everything in commit 1, as the empty one that is made has nothing.
-    @Test("a small file whose first page is lost is no new one", arguments: [true, false])
+    // A copy of a database has all content in commit 1; in a new database, commit 1 is empty.
+    @Test("A small file whose first page is lost is not treated as a new file", arguments: [true, false])
     func firstPageLost(isCopy: Bool) throws {
         let files = Self.files(try Self.make(nil))
         var path = Self.path
@@ -179,18 +179,18 @@ import Testing
             try database.makeSession().writeCopy(to: path, in: files)
         }
         var bytes = try #require(files.contents(of: path))
-        // With a slot, where the other one is that of the empty database.
+        // It has a slot, and the other one is that of the empty database.
         for i in 0..<4096 { bytes[i] = 0 }
         let found = try Self.contents(try Self.open(Self.files(bytes), nil))
         #expect(found.count == 60)
-        // It is written again.
+        // The page is written again.
         let mended = Self.files(bytes)
         do { _ = try Self.open(mended, nil) }
         #expect(try #require(mended.contents(of: Self.path))[0..<8] != bytes[0..<8])
         #expect(IntegrityCheck.run(try Self.open(mended, nil)).isClean)
     }
 
-    @Test("an older copy of a slot counts for nothing, nor does one of another commit with that number")
+    @Test("An older clean-shutdown record is ignored, and one of another commit with the same version is an error")
     func stale() throws {
         let older = try Self.make(nil)
         let files = Self.files(older)
@@ -207,7 +207,7 @@ import Testing
             bytes.replaceSubrange(at..<at + 4096, with: older[at..<at + 4096])
         }
         #expect(try Self.contents(try Self.open(Self.files(bytes), nil)).count == 62)
-        // Nothing says that the newest commit was on the medium: damage to it looks like a power loss.
+        // Nothing records that the newest commit is durable: damage to it looks like a power loss.
         let slot = try #require(
             CommitSlot.readAll(try Self.files(bytes).open(Self.path, .readWrite), seal: Self.seal(bytes))
                 .max { $0.slot.version < $1.slot.version }?.slot)
@@ -218,7 +218,7 @@ import Testing
         try bytes.withUnsafeMutableBytes { raw in
             other.write(to: try #require(raw.baseAddress) + settled, seal: try Self.seal(Array(raw)))
         }
-        // Two commits of one number are never on a medium: one slot or the other was replaced.
+        // Stable storage never holds two commits of one version: one slot or the other was replaced.
         #expect(throws: EngineError.self) { try Self.open(Self.files(bytes), nil) }
     }
 
@@ -237,12 +237,12 @@ import Testing
         for offset in offsets { for i in offset..<offset + CommitSlot.byteCount { bytes[i] = 0 } }
     }
 
-    // Where the newest slot, the header's copy and the settled slot were lost together, the older slot counted, and a slot
-    // of zeros looked like one that had been cleared.
-    @Test("no run of lost pages at the start of a closed file shows an older state", arguments: keys, [false, true])
+    // When the newest slot, the header's copy and the clean-shutdown record were lost together, the older slot once
+    // counted, and a slot of zeros looked like a cleared one.
+    @Test("No range of lost pages at the start of a closed file shows an older state", arguments: keys, [false, true])
     func lostPages(key: EncryptionKey?, isOdd: Bool) throws {
         let files = Self.files(try Self.make(key))
-        // The newest commit lies in the one slot or in the other.
+        // The newest commit lies in one slot or in the other.
         if isOdd { try Self.insert(try Self.open(files, key).makeSession(), 60..<61) }
         let good = try #require(files.contents(of: Self.path))
         let expected = try Self.contents(try Self.open(Self.files(good), key))
@@ -264,9 +264,9 @@ import Testing
         #expect(counts[0] > 100 && counts[1] > 4)
     }
 
-    @Test("a slot of a copy that has gone another way is an error that names its page", arguments: keys)
+    @Test("A slot from a diverged copy is an error that names its page", arguments: keys)
     func divergedSlot(key: EncryptionKey?) throws {
-        // Two copies of one file get commits of the same numbers, and one of them one more.
+        // Two copies of one file get commits of the same versions, and one of them one more.
         let start = try Self.make(key)
         let images = try [[60..<63], [70..<71], [80..<82, 82..<83], [80..<82, 82..<83, 84..<85]].map {
             try Self.continued(start, key, $0)
@@ -284,7 +284,7 @@ import Testing
                 }
             }
         }
-        // Of the same number: the page is named, and the bug is found of taking no notice.
+        // The same version: the error names the page. The seeded bug of ignoring the record is detected.
         let newest = try #require(
             try CommitSlot.readAll(try Self.files(good).open(Self.path, .readOnly), seal: Self.seal(good, key))
                 .max { $0.slot.version < $1.slot.version })
@@ -293,7 +293,7 @@ import Testing
         bytes.replaceSubrange(range, with: images[1][range])
         do {
             _ = try Self.open(Self.files(bytes), key)
-            Issue.record("the slot was taken")
+            Issue.record("the slot was accepted")
         } catch EngineError.corrupted(let damage) {
             #expect(damage.page == UInt64(newest.byteOffset >> 12))
         }
@@ -305,8 +305,9 @@ import Testing
         #expect(try Self.contents(database) != expected)
     }
 
-    // A commit took the first number that no slot may have: it was acknowledged, and the next opening did not see it.
-    @Test("a file whose commits have come to the last number is read, and written to no more")
+    // A commit once took the first version that no slot may have: it was acknowledged, and the next opening did not see
+    // it.
+    @Test("A file that has reached the last version can be read, and no longer written")
     func lastNumber() throws {
         var bytes = try Self.make(nil)
         let seal = try Self.seal(bytes)
@@ -321,7 +322,7 @@ import Testing
         #expect(session.version == CommitSlot.versionLimit - 1)
         do {
             try Self.insert(session, 60..<61)
-            Issue.record("a commit without a number")
+            Issue.record("a commit beyond the last version succeeded")
         } catch EngineError.limit(let words) {
             #expect(words.contains("write a copy"))
         }
@@ -334,7 +335,7 @@ import Testing
         }
     }
 
-    @Test("after a process that did not close the file the lock file tells that its newest commit was on the medium")
+    @Test("The lock file records a durable newest commit for a process that did not close the file")
     func lockFile() throws {
         let path = ProcessTests.newPath()
         defer {
@@ -342,7 +343,7 @@ import Testing
         }
         let hooked = HookedFileSystem(PosixFileSystem.shared)
         do {
-            // Killed: what it would write at its end, it does not write.
+            // Killed: the process writes nothing on closing.
             let database = try Self.open(hooked, nil, path: path)
             try Self.fill(database)
             withExtendedLifetime(database) {
@@ -370,7 +371,7 @@ import Testing
         // Nothing was cleared.
         #expect(try CommitSlot.readAll(file, seal: Self.seal(bytes)).count == 2)
         try file.write([bytes[Int(slot.catalog.page) << 12 + 50]], at: Int(slot.catalog.page) << 12 + 50)
-        // The slot itself: the one before it would be a commit that nobody has asked for.
+        // The slot itself: the one before it would be a commit that nobody requested.
         let newest = try #require(
             try CommitSlot.readAll(file, seal: Self.seal(bytes)).max { $0.slot.version < $1.slot.version })
         try file.write([bytes[newest.byteOffset + 9] ^ 1], at: newest.byteOffset + 9)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file of which more than half is free becomes shorter by the small commits that follow: what lies at its end moves
-// forward, a little with each commit, and nobody sees a change but in the file's length.
+// A file that is more than half free shrinks with the small commits that follow: each moves a few blocks from the end
+// forward, and only the file's length changes.
 
 @testable import RegnumEngine
 import RegnumSimulation
@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 
 extension ShrinkLimits {
-    /// So that files of some hundred kilobytes are made shorter too.
+    /// Small limits, so that files of some hundred kilobytes shrink too.
     static var small: ShrinkLimits {
         var limits = ShrinkLimits()
         (limits.minimumPages, limits.pages, limits.visits) = (24, 12, 40)
@@ -56,8 +56,8 @@ extension ShrinkLimits {
         try table.set(.string("word\(id % 13) of \(id)"), 5, of: key)
     }
 
-    /// A file with some megabytes of objects that are gone before others that stay: with long values, large lists,
-    /// links, indexes, and groups of which parts lie in older blocks.
+    /// A file with some megabytes of deleted objects before others that stay: with long values, large lists, links,
+    /// indexes, and groups of which parts lie in older blocks.
     private func fill(_ session: Session, gone: Int = 600, kept: Int = 60) throws {
         try session.beginWrite()
         try session.addTables(Self.tables)
@@ -104,7 +104,7 @@ extension ShrinkLimits {
         }
     }
 
-    @Test("small commits make a file shorter that is mostly free; each moves little, and nothing else changes")
+    @Test("Small commits shrink a file that is mostly free; each moves few blocks and changes nothing else")
     func follows() throws {
         let files = MemoryFileSystem()
         var database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: Self.options)
@@ -127,7 +127,7 @@ extension ShrinkLimits {
             before = try session.freeze()
             if turn % 20 == 10 {
                 #expect(IntegrityCheck.run(database).isClean)
-                // The way goes on in a database that is opened anew.
+                // Shrinking continues after the database is reopened.
                 before = try database.makeSession().freeze()
                 database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: Self.options)
                 session = try database.makeSession()
@@ -142,8 +142,8 @@ extension ShrinkLimits {
         #expect(short < long / 2)
     }
 
-    // What a commit of more than a MiB writes ahead takes the place that blocks would be moved to.
-    @Test("commits of some MiB make a file shorter, too")
+    // The pages that a commit of more than a MiB spills take the space to which blocks would be moved.
+    @Test("Commits of some MiB shrink a file, too")
     func followsLarge() throws {
         let files = MemoryFileSystem()
         let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: Self.options)
@@ -163,7 +163,7 @@ extension ShrinkLimits {
         #expect(short < long / 2, "\(short) of \(long)")
     }
 
-    @Test("what a pinned version needs stays where it is; when it goes, the end is cut")
+    @Test("Blocks of a pinned version are not moved; after the pin is released, the file is truncated")
     func pinned() throws {
         let files = MemoryFileSystem()
         let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: Self.options)
@@ -178,7 +178,7 @@ extension ShrinkLimits {
         #expect(session.highWater > high * 9 / 10)
         #expect(try pin.map { try contents($0) } == expected)
         #expect(try pin.map { try BlockWalk.pages($0) } == pages)
-        // All has been moved once and not again.
+        // All blocks have been moved once and not again.
         let settled = try BlockWalk.pages(session)
         try count(session, 90)
         #expect(try BlockWalk.pages(session).subtracting(settled).count < 8)
@@ -189,7 +189,7 @@ extension ShrinkLimits {
         #expect(IntegrityCheck.run(database).isClean)
     }
 
-    @Test("transactions that change the very objects that lie at the end, and drop a column, go on with what was moved")
+    @Test("Transactions that change objects at the end, or drop a column, keep the moved blocks consistent")
     func changing() throws {
         let files = MemoryFileSystem()
         let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: Self.options)
@@ -230,9 +230,9 @@ extension ShrinkLimits {
         #expect(report.isClean, "\(report.findings)")
     }
 
-    // Blocks that the transaction had sealed were dropped while others moved, and the range of the moved ones was wrong;
-    // where more were dropped than moved, the commit ended the program.
-    @Test("what a transaction has sealed twice moves once")
+    // Blocks that the transaction had sealed were dropped while others moved, and the range of the moved ones was
+    // wrong; if more were dropped than moved, the commit crashed.
+    @Test("A block that a transaction has sealed twice moves once")
     func sealedTwice() throws {
         let files = MemoryFileSystem()
         let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: Self.options)
@@ -280,9 +280,9 @@ extension ShrinkLimits {
         }
     }
 
-    // Within a row group it began anew with each commit: one with more large collections than a commit looks at ended the
-    // way for good, and the file stayed as long as it was.
-    @Test("a way that one commit cannot go to its end goes on with the next")
+    // Within a row group the traversal once restarted with each commit: a group with more large collections than a
+    // commit visits stopped it for good, and the file never shrank.
+    @Test("A traversal that one commit cannot finish continues with the next")
     func fewVisits() throws {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
         var options = Self.options
@@ -297,7 +297,7 @@ extension ShrinkLimits {
         #expect(try contents(session) == expected)
     }
 
-    @Test("a damaged block at the end fails no commit that does not need it")
+    @Test("A damaged block at the end fails no commit that does not need it")
     func damaged() throws {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
         var options = Self.options
@@ -305,7 +305,7 @@ extension ShrinkLimits {
         var database: Database? = try Database.open(path: Self.path, fileSystem: files, options: options)
         var session = try database?.makeSession()
         try session.map { try fill($0, gone: 300) }
-        // Not what the last commit has written, which every other one needs.
+        // Not the pages of the last commit, which every other commit needs.
         let old = try session.map { try BlockWalk.pages($0) } ?? []
         try session.map { try count($0, 0) }
         let far = try session.map { try BlockWalk.pages($0).intersection(old).sorted().suffix(40) } ?? []
@@ -321,7 +321,7 @@ extension ShrinkLimits {
         #expect(try counter.value(0, of: ObjectKey(1)) == .int(10))
     }
 
-    @Test("a block that is too long to be moved stays, and commits do not look for room for it again and again")
+    @Test("A block too long to move stays, and commits do not search for space for it repeatedly")
     func tooLong() throws {
         let files = MemoryFileSystem()
         let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: Self.options)
@@ -338,7 +338,7 @@ extension ShrinkLimits {
         #expect(IntegrityCheck.run(database).isClean)
     }
 
-    /// A file that is mostly free, in a state that every small commit makes shorter.
+    /// A file that is mostly free, in a state in which every small commit shrinks it.
     private func mostlyFree() throws -> (bytes: [UInt8], contents: [String], options: Database.OpenOptions) {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
         var options = Self.options
@@ -350,8 +350,8 @@ extension ShrinkLimits {
         return (try #require(files.contents(of: Self.path)), try contents(session), options)
     }
 
-    /// It has read which version is the newest, and shows nobody yet that it needs it.
-    @Test("a file is not cut while another process opens it")
+    /// The opening process has read the newest version and has not published its pin yet.
+    @Test("A file is not truncated while another process opens it")
     func opening() throws {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
         let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: Self.options)
@@ -368,7 +368,7 @@ extension ShrinkLimits {
         #expect(try SpaceTests.fileByteCount(files) < long / 2)
     }
 
-    @Test("every failing call of a commit that moves blocks leaves what was there, and the file goes on shrinking")
+    @Test("Any failing call of a commit that moves blocks leaves the content unchanged, and shrinking continues")
     func failures() throws {
         let (bytes, expected, options) = try mostlyFree()
         var failed = 0
@@ -394,7 +394,7 @@ extension ShrinkLimits {
         #expect(failed >= 1)
     }
 
-    @Test("an image of a crash of a commit that moves blocks holds all that was there")
+    @Test("A crash image of a commit that moves blocks holds the whole content")
     func crashes() throws {
         let (bytes, expected, options) = try mostlyFree()
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)

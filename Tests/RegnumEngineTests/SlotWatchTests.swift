@@ -13,7 +13,7 @@ import Testing
         return try Database.open(path: path, fileSystem: PosixFileSystem())
     }
 
-    @Test("a refresh that finds nothing new looks at the slots only, and finds what comes after it")
+    @Test("A refresh that finds nothing new only reads the slots, and the next one finds a later commit")
     func refresh() throws {
         let database = try database()
         defer { for end in ["", ".lock"] { try? PosixFileSystem().remove(database.path + end) } }
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("what the slots say counts only where none has a commit that is still to be published")
+    @Test("The slots count as seen only if their newest commit is published")
     func later() throws {
         let database = try database()
         defer { for end in ["", ".lock"] { try? PosixFileSystem().remove(database.path + end) } }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a file may cost: at every commit no more than what live data and pinned versions needed at most, twice the
-// largest transaction, and an eighth. And what it gives back; and that memory does not grow with the commits.
+// The maximum size of a file: at every commit at most the peak of live data and pinned versions, twice the largest
+// transaction, and an eighth. Also the space that it releases, and that memory does not grow with the number of
+// commits.
 
 import Foundation
 @testable import RegnumEngine
@@ -26,7 +27,7 @@ import Testing
         try table.set(.data([UInt8](repeating: UInt8(id & 255), count: byteCount)), 2, of: key)
     }
 
-    /// How many transactions the churn makes: counting the pages after each is slow in a debug build.
+    /// The number of transactions of the churn: counting the pages after each is slow in a debug build.
     #if DEBUG
         static let turns = 120
     #else
@@ -56,7 +57,7 @@ import Testing
         try session.commitWrite()
     }
 
-    @Test("the file stays within its bound at every commit, whatever is pinned", arguments: RunSeed.list(1...4))
+    @Test("The file stays within its bound at every commit, with any versions pinned", arguments: RunSeed.list(1...4))
     func bound(seed: RunSeed) throws {
         var random = SeededRandom(seed: seed.value)
         let files = MemoryFileSystem()
@@ -69,14 +70,14 @@ import Testing
         var next = 3000
         var pins: [(session: Session, pages: Set<UInt64>, end: Int)] = []
         var largest = 0
-        // The most that live data and pinned versions ever needed at once: what a version that goes leaves free inside
-        // the file is used again, but only its end is given back.
+        // The most that live data and pinned versions ever needed at once: space that a released version frees inside
+        // the file is used again, but only the end of the file is truncated.
         var needed = 0
         for turn in 0..<Self.turns {
             let before = try BlockWalk.pages(session)
             try Self.churn(session, &random, &next, large: random.below(40) == 0)
             let live = try BlockWalk.pages(session)
-            // What a transaction writes, and its log and catalog.
+            // The pages that a transaction writes, and its log and catalog.
             largest = max(largest, live.subtracting(before).count + 4)
             // One pin stays from the beginning to the end, others for 1 to 1,024 commits.
             if random.below(9) == 0 {
@@ -102,8 +103,8 @@ import Testing
     }
 
     #if os(Linux)
-        // In a process of its own: in this one other tests take and give back memory meanwhile.
-        @Test("private memory does not grow with the number of commits, whatever is pinned")
+        // In a separate process: in this one, other tests allocate and free memory meanwhile.
+        @Test("Private memory does not grow with the number of commits, with any versions pinned")
         func memory() async {
             _ = await #expect(processExitsWith: .success) { try SpaceTests.churnWithinMemory() }
         }
@@ -127,7 +128,7 @@ import Testing
                 let memory = try privateByteCount() - longest
                 if turn < 4 * turns { begin = max(begin, memory) } else { most = max(most, memory) }
             }
-            try #require(begin > 1 << 20, "no memory was seen")
+            try #require(begin > 1 << 20, "no memory was measured")
             try #require(most < begin + 16 << 20, "\(most) bytes, in the first half \(begin)")
         }
 
@@ -140,7 +141,7 @@ import Testing
         }
     #endif
 
-    @Test("a version that is read keeps the end of the file; when it goes, the file is cut")
+    @Test("A pinned version keeps the end of the file; after its release, the file is truncated")
     func pinnedEnd() throws {
         let files = MemoryFileSystem()
         let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files)
@@ -179,7 +180,7 @@ import Testing
         try session.commitWrite()
     }
 
-    @Test("the free end of the file is cut at the commit after nobody needs it, and written to again later")
+    @Test("The free end of the file is truncated once nobody needs it, and written again later")
     func cut() throws {
         let files = MemoryFileSystem()
         for _ in 0..<3 {
@@ -194,8 +195,8 @@ import Testing
         }
     }
 
-    // It waited for the turn of whoever wrote, another thread or another process, however long that took.
-    @Test("a commit that leaves a long file does not wait for another writer to cut it")
+    // The commit once waited until another thread or process had finished its write, however long that took.
+    @Test("A commit that leaves a long file does not wait for another writer to truncate it")
     func cutWaitsForNobody() throws {
         let files = MemoryFileSystem()
         let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files)
@@ -222,7 +223,7 @@ import Testing
         #expect(IntegrityCheck.run(database).isClean)
     }
 
-    @Test("the number of kept versions counts from the oldest that is read")
+    @Test("The number of kept versions counts from the oldest pin")
     func activeVersions() throws {
         let files = MemoryFileSystem()
         let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files)

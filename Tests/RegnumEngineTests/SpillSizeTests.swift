@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which pieces a large transaction is written ahead, and what of them stays in memory.
+// The sizes in which a large transaction is spilled, and the part of them that stays in memory.
 
 @testable import RegnumEngine
 import RegnumSimulation
@@ -7,7 +7,7 @@ import RegnumSystem
 import Testing
 
 @Suite struct SpillSizeTests {
-    @Test("a piece is a MiB, in large files a 1,024th of them, and 32 MiB at most")
+    @Test("A spill is 1 MiB, a 1,024th of a large file, and at most 32 MiB")
     func limit() {
         let limits = SpillLimits()
         #expect(limits.sealedLimit(FreeSpace(highWater: 2)) == 1 << 20)
@@ -16,20 +16,20 @@ import Testing
         #expect(limits.sealedLimit(FreeSpace(highWater: 1 << 40)) == 32 << 20)
     }
 
-    @Test("where free pages are scattered, or most are free, a piece is as large as may be")
+    @Test("A spill has the maximum size if free pages are scattered, or most pages are free")
     func limitAmongFreePages() throws {
         let limits = SpillLimits()
-        // 100 MiB; pages of 40 % in runs of four are more than may be wasted.
+        // 100 MiB; 40 % of the pages in runs of four are more than may be wasted.
         var space = FreeSpace(highWater: 25_600)
         for page in stride(from: UInt64(100), to: 25_600, by: 10) {
             try space.release(Extent(page: page, pageCount: 4))
         }
         #expect(limits.sealedLimit(space) == 32 << 20)
-        // A run that takes a piece.
+        // A run that fits a spill.
         space = FreeSpace(highWater: 25_600)
         try space.release(Extent(page: 1000, pageCount: 1000))
         #expect(limits.sealedLimit(space) == 1 << 20)
-        // So few that the file is lengthened instead.
+        // So few that the file is extended instead.
         space = FreeSpace(highWater: 25_600)
         for page in stride(from: UInt64(100), to: 25_600, by: 100) {
             try space.release(Extent(page: page, pageCount: 2))
@@ -43,8 +43,8 @@ import Testing
         #expect(limits.sealedLimit(space) == 32 << 20)
     }
 
-    // In pieces of a MiB it would lie in more runs than its slot can name, and be waited for.
-    @Test("a relaxed commit of some MiB, in a file whose free pages are scattered, waits for no sync")
+    // In spills of 1 MiB it would need more runs than its slot can name, and would wait for a sync.
+    @Test("A relaxed commit of some MiB, in a file with scattered free pages, waits for no sync")
     func relaxed() throws {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 128 << 20)
         var options = Database.OpenOptions()
@@ -85,8 +85,8 @@ import Testing
         return found
     }
 
-    // Groups, and the leaves of an index, were all packed before the first byte of them was written.
-    @Test("a commit writes what it packs as it goes, groups and leaves of indexes", arguments: [0, 1])
+    // All groups, and all leaves of an index, were once packed before their first byte was written.
+    @Test("A commit writes groups and index leaves while it packs them", arguments: [0, 1])
     func commits(_ column: Int) throws {
         let files = HookedFileSystem(MemoryFileSystem())
         let path = "/spill/sizes.realm"
@@ -127,8 +127,9 @@ import Testing
         }
     }
 
-    // Each part of the file that stands in the buffer took one of a bounded number, and what came after stayed in memory.
-    @Test("parts that follow each other in the buffer and in the file are one mapping", arguments: [1, 2])
+    // Each part of the file that was mapped into the buffer once used one of a limited number of mappings, and further
+    // parts stayed in memory.
+    @Test("Parts that are adjacent in the buffer and in the file share one mapping", arguments: [1, 2])
     func mappings(_ step: UInt64) throws {
         var word: UInt64 = 0
         withUnsafeMutableBytes(of: &word) { PosixFileSystem.shared.fillRandom($0) }
@@ -149,7 +150,7 @@ import Testing
             }
             sealer.noteSpilled(to: file)
         }
-        // A process has some 65,000 mappings; these may take 8,192.
+        // A process has about 65,000 mappings; these may use 8,192.
         #expect(sealer.shownByteCount >> 12 == (step == 1 ? count : 8_192))
         for number in [0, 1, 8_191, 8_192, count - 1] {
             let ref = BlockRef(pending: number, info: 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transactions that are written ahead of their commit: what they hold, what a rollback leaves, how much memory
-// they take, and that nothing of them counts before the commit.
+// Transactions that spill: their content, the state after a rollback, their memory, and that nothing counts before the
+// commit.
 
 @testable import RegnumEngine
 import RegnumSimulation
@@ -8,7 +8,7 @@ import RegnumSystem
 import Testing
 
 extension SpillLimits {
-    /// Tests write ahead every few hundred changes.
+    /// Tests spill every few hundred changes.
     static var small: SpillLimits {
         var limits = SpillLimits()
         limits.bytesPerChange = .max
@@ -75,13 +75,13 @@ extension SpillLimits {
             #expect(try table.keys(inIndexOf: 1, equalTo: .string("text 7")).count == (count + 493) / 500)
             #expect(try table.backlinks(to: ObjectKey(3), from: table, column: 3) == [ObjectKey(4)])
         }
-        // The check waits for its turn to write.
+        // The check waits for the writer lock.
         guard isIdle else { return }
         let report = IntegrityCheck.run(session.database)
         #expect(report.isClean, "\(report.findings)")
     }
 
-    @Test("a transaction reads and commits what it wrote ahead")
+    @Test("A transaction reads and commits the data that it spilled")
     func commit() throws {
         let files = MemoryFileSystem()
         let session = try make(files)
@@ -99,7 +99,7 @@ extension SpillLimits {
         try check(again, count: 3000)
     }
 
-    @Test("long values that were written ahead can be changed and deleted in the same transaction")
+    @Test("Spilled long values can be changed and deleted in the same transaction")
     func blobs() throws {
         let files = MemoryFileSystem()
         let session = try make(files)
@@ -112,12 +112,12 @@ extension SpillLimits {
         for key in UInt64(1400)...1500 { try table.delete(ObjectKey(key)) }
         try session.commitWrite()
         try check(session, count: 1399, dataByteCount: 5000)
-        // What was dropped after it was written is free again.
+        // Blocks dropped after they were written are free again.
         let live = try BlockWalk.pages(session).count
         #expect(Int(session.highWater) < 2 * live + 400)
     }
 
-    @Test("a long value of a full group changes before the first commit, nothing written ahead")
+    @Test("A long value of a full group can be changed before the first commit without a spill")
     func changedBlob() throws {
         let session = try make(MemoryFileSystem(), Database.OpenOptions())
         try session.beginWrite()
@@ -128,7 +128,7 @@ extension SpillLimits {
         #expect(IntegrityCheck.run(session.database).isClean)
     }
 
-    @Test("a rollback leaves the version and the free space as they were, and the next commit writes over it")
+    @Test("A rollback keeps the version and the free space, and the next commit reuses the pages")
     func rollback() throws {
         let files = MemoryFileSystem()
         let session = try make(files)
@@ -140,7 +140,7 @@ extension SpillLimits {
             try session.beginWrite()
             try insert(session, 2000)
             try table(session).set(.string("other"), 1, of: ObjectKey(4))
-            // Blocks of the running transaction are looked at again before it is given up.
+            // Blocks of the running transaction are read again before it is rolled back.
             #expect(try table(session).keys(inIndexOf: 1, equalTo: .string("text 7")).count > 3)
             session.rollbackWrite()
             #expect(session.database.spaceManager.spilled == nil)
@@ -154,7 +154,7 @@ extension SpillLimits {
         try check(try Database.openAsOtherProcess(path: Self.path, fileSystem: files).makeSession(), count: 200)
     }
 
-    @Test("readers of older versions see nothing of what is written ahead, and lose nothing to it")
+    @Test("Readers of older versions see nothing of a spill, and lose nothing to it")
     func readers() throws {
         let files = MemoryFileSystem()
         let session = try make(files)
@@ -171,7 +171,7 @@ extension SpillLimits {
         #expect(try table(session).count == 2500)
     }
 
-    @Test("a disk that is full while a transaction writes ahead is met by its commit")
+    @Test("A disk that becomes full during a spill makes the commit fail")
     func fullDisk() throws {
         let files = MemoryFileSystem(capacityLimit: 300_000)
         let session = try make(files)
@@ -186,7 +186,7 @@ extension SpillLimits {
         #expect(IntegrityCheck.run(session.database).isClean)
     }
 
-    @Test("few objects with very long values are written ahead too")
+    @Test("Few objects with very long values are spilled too")
     func longValues() throws {
         let files = MemoryFileSystem()
         var options = Database.OpenOptions()
@@ -200,8 +200,8 @@ extension SpillLimits {
         try check(session, count: 300, dataByteCount: 200_000)
     }
 
-    // Elements of collections and mixed values were not counted: a write of few long ones was not looked at.
-    @Test("few very long elements and mixed values are written ahead too", arguments: [true, false])
+    // Elements of collections and mixed values were once not counted: a write of few long ones did not spill.
+    @Test("Few very long elements and mixed values are spilled too", arguments: [true, false])
     func longElements(isList: Bool) throws {
         var options = Database.OpenOptions()
         (options.spillLimits.sealed, options.spillLimits.changed) = (1 << 20...1 << 20, 8 << 20)
@@ -244,7 +244,7 @@ extension SpillLimits {
         #expect(report.isClean, "\(report.findings)")
     }
 
-    @Test("the file stands in place of the memory of what is written ahead")
+    @Test("Spilled blocks are mapped from the file instead of kept in memory")
     func memory() throws {
         var word: UInt64 = 0
         withUnsafeMutableBytes(of: &word) { PosixFileSystem.shared.fillRandom($0) }
@@ -272,7 +272,7 @@ extension SpillLimits {
                 .table(named: "Row")?.count == 15_000)
     }
 
-    /// With values of `byteCount` bytes, all alike, of 20 objects.
+    /// Sets equal values of `byteCount` bytes in 20 objects.
     private func rewrite(_ session: Session, _ byte: UInt8, _ byteCount: Int) throws {
         let table = try table(session)
         for key in UInt64(1)...20 {
@@ -280,7 +280,7 @@ extension SpillLimits {
         }
     }
 
-    @Test("what a transaction writes ahead and changes again, it writes over; but not while a snapshot reads it")
+    @Test("A transaction overwrites its own spilled blocks, but not while a snapshot reads them")
     func rewritten() throws {
         var word: UInt64 = 0
         withUnsafeMutableBytes(of: &word) { PosixFileSystem.shared.fillRandom($0) }
@@ -320,16 +320,16 @@ extension SpillLimits {
         }
     }
 
-    // The words of a list that is changed are taken out of its index when it is written back, from the blocks that it
-    // lay in. They were dropped by then, and full groups that were written ahead meanwhile went to their pages.
-    @Test("blocks that an open list has dropped are not written over before its full-text index has looked at them")
+    // When a changed list is written back, its old terms are removed from the index, read from its old blocks. These
+    // were dropped by then, and full groups that were spilled meanwhile took their pages.
+    @Test("Blocks dropped by an open list are not overwritten before its full-text index has read them")
     func openIndexedList() throws {
         var word: UInt64 = 0
         withUnsafeMutableBytes(of: &word) { PosixFileSystem.shared.fillRandom($0) }
         let path = "/tmp/regnum-spill-\(String(word, radix: 16)).realm"
         defer { for end in ["", ".lock"] { try? PosixFileSystem.shared.remove(path + end) } }
         var options = Database.OpenOptions()
-        // Nothing is looked at but where a group is full.
+        // Nothing is spilled until a group is full.
         (options.spillLimits.sealed, options.spillLimits.interval) = (4096...4096, 1 << 40)
         let session = try Database.open(path: path, fileSystem: PosixFileSystem.shared, options: options).makeSession()
         try session.beginWrite()
@@ -345,7 +345,7 @@ extension SpillLimits {
         try notes.finishInsert(location)
         let filler = String(repeating: "x", count: 450)
         try notes.listInsert((0..<400).map { .string("word\($0) \(filler)") }, 0, of: key, at: 0)
-        // Writes it back, and the groups take it along to the file.
+        // Writes it back, and the groups take it to the file.
         #expect(try notes.keys(with: .word(Array("word7".utf8)), inTextIndexOf: 0) == [key])
         try fill(try table(session), 3000)
         #expect(session.space.sealer.shownByteCount > 200_000)
@@ -358,12 +358,12 @@ extension SpillLimits {
         #expect(report.isClean, "\(report.findings)")
     }
 
-    // A full group went to the file without its ref to the list's block, which was dropped before it had a page. The
-    // index was to look at that block: the transaction failed, with a sound file called damaged.
-    @Test("a list whose block is dropped before it has a page keeps its full-text index while groups are written ahead")
+    // A full group once went to the file without its ref to the list's block, which was dropped before it had a page.
+    // The index had to read that block: the transaction failed, and an intact file was reported as damaged.
+    @Test("A list whose block is dropped before it has a page keeps its full-text index during a spill")
     func droppedBeforePlaced() throws {
         var options = Database.OpenOptions()
-        // Nothing is looked at but where a group is full.
+        // Nothing is spilled until a group is full.
         (options.spillLimits.sealed, options.spillLimits.interval) = (4096...4096, 1 << 40)
         let session = try Database.open(path: Self.path, fileSystem: MemoryFileSystem(), options: options).makeSession()
         try session.beginWrite()
@@ -399,9 +399,9 @@ extension SpillLimits {
         #expect(report.isClean, "\(report.findings)")
     }
 
-    // MARK: What cannot be written ahead
+    // MARK: Transactions that cannot spill
 
-    /// Inserts until the transaction is refused more.
+    /// Inserts until the transaction refuses further changes.
     private func insertUntilRefused(_ session: Session) throws {
         let error = #expect(throws: EngineError.self) {
             for _ in 0..<1000 { try insert(session, 1, dataByteCount: 20_000) }
@@ -410,7 +410,7 @@ extension SpillLimits {
         try #require(isLimit, "\(error as Any)")
     }
 
-    /// Commits all that was inserted until then; how many objects there are.
+    /// Commits all that was inserted until then; returns the number of objects.
     private func commitRefused(_ session: Session) throws -> Int {
         let count = try table(session).count
         #expect(count > 50 && count < 1000)
@@ -419,9 +419,9 @@ extension SpillLimits {
         return count
     }
 
-    // Such a transaction ended the program when it had outgrown the address space that is reserved for it.
+    // Such a transaction once crashed when it had outgrown its reserved address space.
     @Test(
-        "a transaction in memory or of an encrypted file that grows too large is refused more, and commits what it has",
+        "A transaction in memory or of an encrypted file that grows too large refuses more, and can commit",
         arguments: DurabilityTests.encryptions)
     func tooLarge(isEncrypted: Bool) throws {
         var options = Database.OpenOptions()
@@ -441,8 +441,8 @@ extension SpillLimits {
         #expect(report.isClean, "\(report.findings)")
     }
 
-    // What was not sealed yet did not count where it can be written ahead: the commit ended the program.
-    @Test("a transaction that changes more than there is address space for, and has sealed little, is refused more")
+    // Unsealed changes once did not count if a spill was possible: the commit crashed.
+    @Test("A transaction with more unsealed changes than address space refuses more")
     func tooLargeToSeal() throws {
         var options = Database.OpenOptions()
         (options.spillLimits.reserved, options.spillLimits.interval) = (4 << 20, 16)
@@ -454,8 +454,8 @@ extension SpillLimits {
         #expect(report.isClean, "\(report.findings)")
     }
 
-    // An open collection counted half, as if its elements were numbers: the commit ended the program.
-    @Test("a list of long elements that comes near to the address space there is is refused more, and is committed")
+    // An open collection once counted half, as if its elements were numbers: the commit crashed.
+    @Test("A list of long elements near the limit of address space refuses more, and can be committed")
     func longElementsRefused() throws {
         var options = Database.OpenOptions()
         (options.spillLimits.reserved, options.spillLimits.interval) = (4 << 20, 16)
@@ -471,7 +471,7 @@ extension SpillLimits {
         let key = location.key
         try table.finishInsert(location)
         let value = Value.string(String(repeating: "x", count: 20_000))
-        // In front of the others: what is full at the end would be sealed at once.
+        // Before the others: a full group at the end would be sealed at once.
         let error = #expect(throws: EngineError.self) {
             for _ in 0..<1000 { try table.listInsert([value], 0, of: key, at: 0) }
         }
@@ -485,13 +485,13 @@ extension SpillLimits {
     }
 
     #if Encryption
-        // The first buffer took so much that there was no room for the second, as long as it. In a process of its own:
-        // the other tests need address space meanwhile.
-        @Test("an encrypted write finds address space for both of its buffers")
+        // The first buffer once took so much that there was no room for the second of the same length. In a separate
+        // process, because the other tests need address space meanwhile.
+        @Test("An encrypted write finds address space for both of its buffers")
         func twoBuffers() async {
             await #expect(processExitsWith: .success) {
                 let byteCount = 1 << 46
-                // More than half of what there is, and elsewhere more than the system gives away.
+                // More than half of the available space, and elsewhere more than the system grants.
                 guard (try? ReservedMemory(byteCount: byteCount)) != nil else { return }
                 let tests = SpillTests()
                 var options = Database.OpenOptions()
@@ -507,7 +507,7 @@ extension SpillLimits {
         }
     #endif
 
-    @Test("a write for which there is no address space throws, and leaves its turn to others")
+    @Test("A write without address space throws, and releases the writer lock")
     func noAddressSpace() throws {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
         let first = try make(files)

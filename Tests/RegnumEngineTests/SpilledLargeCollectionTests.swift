@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a transaction changes at random places of one large collection, or deletes object by object, counts for its
-// memory as all else does, and is written ahead of the commit.
+// Changes at random positions of one large collection, and deletions of single objects, count for the memory of a
+// transaction like all others, and are spilled.
 
 @testable import RegnumEngine
 import RegnumSimulation
@@ -15,11 +15,11 @@ import Testing
     private static let path = "/spill/large.realm"
     private static let count = 40_000
     private static let changes = 1000
-    /// What ten changes take at most, and what may be there without being sealed. All leaves of the list in memory take
-    /// 960 KB, those of the others more.
+    /// The most that ten changes take, and the most that may be unsealed. All leaves of the list in memory take 960 KB,
+    /// those of the others more.
     private static let heldLimit = 600_000
 
-    /// What the collection that is changed holds.
+    /// The content of the changed collection.
     private struct Model {
         var list: [Int64] = []
         var set: Set<Int64> = []
@@ -116,9 +116,9 @@ import Testing
         #expect(report.isClean, "\(report.findings)")
     }
 
-    // The leaves of the collection that is being changed were in no budget, and a list that was only set was not looked
-    // at: a write that set each element of a long list at random held all of its leaves decoded.
-    @Test("random changes of one large collection stay within the memory of a write", arguments: Change.allCases)
+    // The leaves of the collection being changed were once in no budget, and a list with only set elements was not
+    // checked: a write that set each element of a long list at random held all of its leaves decoded.
+    @Test("Random changes of one large collection stay within the memory limit of a write", arguments: Change.allCases)
     func randomChanges(change: Change) throws {
         let (session, table, files) = try make(interval: 10)
         let key = try insertObject(table)
@@ -136,8 +136,8 @@ import Testing
         try expect(model, try Database.openAsOtherProcess(path: Self.path, fileSystem: files).makeSession(), key)
     }
 
-    // Each insertion counted as one change, however many elements it had.
-    @Test("a list that is filled many elements at a time is written ahead as it grows")
+    // Each insertion once counted as one change, however many elements it had.
+    @Test("A list that is filled many elements at a time is spilled as it grows")
     func filledInParts() throws {
         let (session, table, _) = try make(interval: 300)
         let key = try insertObject(table)
@@ -152,8 +152,8 @@ import Testing
         try expect(model, session, key)
     }
 
-    // Deletes were not looked at either.
-    @Test("objects that are deleted one by one at random are written ahead too")
+    // Deletions were once not checked either.
+    @Test("Objects that are deleted one by one at random are spilled too")
     func deletes() throws {
         let (session, table, _) = try make(interval: 10)
         for _ in 0..<30_000 { _ = try insertObject(table) }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strings of stored bytes are what Swift makes of the same bytes, whatever their count and whether they are UTF-8.
+// Strings made from stored bytes equal those that Swift makes from the same bytes, for any count, and also if the bytes
+// are not UTF-8.
 
 import Testing
 
 @testable import RegnumEngine
 
 @Suite struct StoredTextTests {
-    /// Checks `bytes` where they lie at each of eight places within a word, amid bytes that do not belong to them.
+    /// Checks `bytes` at each of eight positions within a word, among other bytes.
     private func check(_ bytes: [UInt8], line: Int = #line) {
         let swifts = String(decoding: bytes, as: UTF8.self)
         for shift in 0..<8 {
@@ -36,7 +37,7 @@ import Testing
         }
     }
 
-    /// Cut scalars, bytes that are never UTF-8, surrogates: at each place of a text of each short count.
+    /// Cut scalars, bytes that are never UTF-8, surrogates: at each position of a text of each short count.
     @Test func notUTF8() {
         for wrong: [UInt8] in [[0x80], [0xff], [0xc0, 0x80], [0xe2, 0x82], [0xed, 0xa0, 0x80], [0xf0, 0x9f, 0x98]] {
             for count in wrong.count...17 {

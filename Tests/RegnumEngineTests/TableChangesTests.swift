@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The structural difference of two versions against the difference of plain copies of all values.
+// The structural diff of two versions compared with the diff of plain copies of all values.
 
 import RegnumEngine
 import RegnumSimulation
@@ -107,7 +107,7 @@ private struct ChangeRun {
     }
 
     @Test(
-        "the difference of two versions is the difference of their values", arguments: [0, 30, 3000],
+        "The diff of two versions is the diff of their values", arguments: [0, 30, 3000],
         RunSeed.list(1...(RunScale.isOptimized ? 12 : 2)))
     func model(rows: Int, seed: RunSeed) throws {
         var run = try ChangeRun(seed: seed.value, rows: rows)
@@ -125,7 +125,7 @@ private struct ChangeRun {
         }
     }
 
-    @Test("objects that change are found wherever they lie, one and several at a time")
+    @Test("Changed objects are found at any position, one and several at a time")
     func anywhere() throws {
         let rows = RunScale.isOptimized ? 140_000 : 5000
         var run = try ChangeRun(seed: 3, rows: rows)
@@ -143,7 +143,7 @@ private struct ChangeRun {
         }
     }
 
-    @Test("a tree that has grown by a level shares what it had")
+    @Test("A tree that has grown by a level shares its old blocks")
     func growth() throws {
         let rows = RunScale.isOptimized ? 70_000 : 3000
         var run = try ChangeRun(seed: 1, rows: rows)
@@ -159,7 +159,7 @@ private struct ChangeRun {
         #expect(changes.columns(of: ObjectKey(5)) == ColumnSet([4]))
     }
 
-    @Test("an empty table, a table emptied, and a commit without changes")
+    @Test("An empty table, an emptied table, and a commit without changes give the right diff")
     func edges() throws {
         var run = try ChangeRun(seed: 1, rows: 0)
         let empty = try run.writer.freeze()
@@ -179,7 +179,7 @@ private struct ChangeRun {
         #expect(try run.writer.changes(since: full) { $0 == TableKey(2) }.isEmpty)
     }
 
-    @Test("columns above 64 are told apart")
+    @Test("Changes of columns above 64 are distinguished")
     func columnSet() {
         var set = ColumnSet([0, 63, 64, 200])
         #expect(set.columns == [0, 63, 64, 200])

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random changes of objects of every column type against plain dictionaries: commits, roll-backs, reopened files,
-// a second session that reads, and the integrity check after each.
+// Random changes of objects of every column type, compared with plain dictionaries: commits, rollbacks, reopened files,
+// a second session that reads, and an integrity check after each.
 
 import RegnumEngine
 import RegnumSimulation
 import RegnumSystem
 import Testing
 
-/// The database and what it must hold.
+/// The database and its expected content.
 private struct ModelRun {
     var random: SeededRandom
     let files = MemoryFileSystem()
     var database: Database
-    /// Object by key, value by column; lists apart.
+    /// Object by key, value by column; lists are separate.
     var rows: [UInt64: [Value]] = [:]
     var lists: [UInt64: [[Value]]] = [:]
     let shape: NewTable
     let valueColumns: Int
     let listColumns: Range<Int>
-    /// Values that may lead to objects.
+    /// Types that may contain links.
     let linkColumns: [Int]
 
     /// With full-text indexes.
@@ -30,7 +30,7 @@ private struct ModelRun {
         return table
     }()
 
-    /// Every type, required and nullable; of those that may have an index one with and one without.
+    /// Every type, required and nullable; indexable types once with and once without an index.
     static let everyType: NewTable = {
         var columns: [NewColumn] = []
         for type in ColumnType.allCases where type != .link {
@@ -74,7 +74,7 @@ private struct ModelRun {
             })
     }
 
-    /// A random value for a column; links lead to objects that are there.
+    /// A random value for a column; links lead to existing objects.
     mutating func value(_ column: NewColumn) -> Value {
         if column.isNullable, random.below(3) == 0 { return .null }
         switch column.type {
@@ -107,7 +107,7 @@ private struct ModelRun {
             let count = random.below(40) == 0 ? 2048 + random.below(3000) : random.below(30)
             return .data((0..<count).map { _ in UInt8(truncatingIfNeeded: random.next()) })
         case .date:
-            // Both parts have one sign.
+            // Both parts have the same sign.
             let sign = random.below(2) == 0 ? 1 : -1
             return .date(
                 Timestamp(seconds: Int64(sign * random.below(1 << 40)), nanoseconds: Int32(sign * random.below(3))))
@@ -171,7 +171,7 @@ private struct ModelRun {
         forget([key])
     }
 
-    /// A stretch of the table, or objects here and there, in any order and some of them twice.
+    /// A range of the table, or scattered objects, in any order and some of them twice.
     mutating func deleteMany(_ table: Table) throws {
         let keys = rows.keys.sorted()
         let start = random.below(keys.count)
@@ -209,7 +209,7 @@ private struct ModelRun {
         try session.beginWrite()
         let table = try #require(session.table(named: "Person"))
         for _ in 0..<random.below(12) { try insert(table) }
-        // More than one group; of many columns less often, because each is looked at three times a transaction.
+        // More than one group; less often with many columns, because each is checked three times in a transaction.
         if random.below(valueColumns > 20 ? 40 : 10) == 0 { for _ in 0..<1100 { try insert(table) } }
         for key in rows.keys.sorted() where rows[key] != nil {
             switch random.below(20 + rows.count / 20) {
@@ -263,11 +263,11 @@ private struct ModelRun {
 
 @Suite struct TableModelTests {
     @Test(
-        "a table holds what a dictionary would, written ahead of its commits or not", arguments: RunSeed.list(1...4),
+        "A table matches a dictionary, with and without spills", arguments: RunSeed.list(1...4),
         [false, true])
     func model(seed: RunSeed, hasEveryType: Bool) throws {
         let shape = hasEveryType ? ModelRun.everyType : ModelRun.people
-        // Two seeds of four: 3 and 4 of the fixed ones.
+        // Two of four seeds: 3 and 4 of the fixed ones.
         var run = try ModelRun(seed: seed.value, shape, writesAhead: (seed.value &- 1) % 4 > 1)
         for step in 0..<(RunScale.isOptimized ? 40 : 8) {
             try run.transaction()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes that meet damage half way, and versions that cannot be read where one has to be shown: the transaction can
-// only be rolled back, and what was shown before is shown again.
+// Changes that find damage half way, and versions that cannot be read when they must be shown: the transaction can only
+// be rolled back, and the previous state is shown again.
 
 @testable import RegnumEngine
 import RegnumSimulation
@@ -21,7 +21,7 @@ import Testing
 
     private func files() -> SimulatedFileSystem { SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20) }
 
-    /// The file opened anew, no block of it read that an opening does not need.
+    /// The file opened again; only the blocks that an opening needs have been read.
     private func open(_ files: SimulatedFileSystem, _ spillLimits: SpillLimits = SpillLimits()) throws -> Session {
         var options = Database.OpenOptions()
         options.spillLimits = spillLimits
@@ -55,7 +55,7 @@ import Testing
         return try #require(trees.first { $0.column == column && $0.role == .index }).root.page
     }
 
-    /// Writes over the middle of a page; what was there.
+    /// Overwrites the middle of a page; returns the old bytes.
     private func overwrite(
         _ page: UInt64, _ files: SimulatedFileSystem, with bytes: [UInt8] = [UInt8](repeating: 0xEE, count: 512)
     ) throws -> [UInt8] {
@@ -76,9 +76,9 @@ import Testing
         }
     }
 
-    // A block of the second index was damaged: the object was gone from the first one, and there in the second. The
-    // next commit made that the state of the file.
-    @Test("a change that met damage half way cannot be committed", arguments: Change.allCases)
+    // A block of the second index was damaged: the object was removed from the first index, and present in the second.
+    // The next commit once made that the state of the file.
+    @Test("A change that found damage half way cannot be committed", arguments: Change.allCases)
     func halfDone(change: Change) throws {
         let files = files()
         try make(files)
@@ -100,7 +100,7 @@ import Testing
         #expect(table.count == Self.count)
         #expect(try table.keys(inIndexOf: 0, equalTo: .int(5)) == [ObjectKey(5)])
         #expect(try table.value(2, of: ObjectKey(5)) == .int(5))
-        // The next transaction has nothing of it.
+        // The next transaction contains nothing of it.
         _ = try overwrite(page, files, with: good)
         try session.beginWrite()
         #expect(!session.isRefused)
@@ -110,7 +110,7 @@ import Testing
         #expect(report.isClean, "\(report.findings)")
     }
 
-    @Test("a copy made inside of a write that is refused is refused too, and the write can be rolled back")
+    @Test("A copy made inside a refused write is refused too, and the write can be rolled back")
     func rolledBack() throws {
         let files = files()
         try make(files)
@@ -129,7 +129,7 @@ import Testing
         #expect(report.isClean, "\(report.findings)")
     }
 
-    @Test("damage that was only read does not stand against the transaction")
+    @Test("Damage found by a read does not refuse the transaction")
     func read() throws {
         let files = files()
         try make(files)
@@ -145,7 +145,7 @@ import Testing
         #expect(IntegrityCheck.run(session.database).isClean)
     }
 
-    @Test("a commit that met damage takes none with it that stands in line before or behind it")
+    @Test("A commit that found damage does not fail commits queued before or after it")
     func amongOthers() throws {
         let files = files()
         try make(files)
@@ -177,8 +177,8 @@ import Testing
         #expect(report.isClean, "\(report.findings)")
     }
 
-    // Such a session holds tables that the write has replaced, has the turn, and may have written ahead.
-    @Test("a session that goes in the middle of a write leaves the file as it was, and the turn to the next one")
+    // Such a session has tables that the write replaced, holds the writer lock, and may have spilled.
+    @Test("A session released in the middle of a write leaves the file unchanged, and releases the writer lock")
     func gone() throws {
         let files = files()
         try make(files)
@@ -194,7 +194,7 @@ import Testing
         }
         session = nil
         #expect(database.spaceManager.spilled == nil)
-        // It would wait for ever for a turn that was not given back.
+        // Otherwise it would wait for ever for a writer lock that was not released.
         try #require(try database.tryEnterWriter())
         database.leaveWriter()
         let next = try database.makeSession()
@@ -207,9 +207,9 @@ import Testing
         #expect(report.isClean, "\(report.findings)")
     }
 
-    // The schema of the version that was refused stayed with the tables of the one that was shown: a copy had other
-    // tables than its schema.
-    @Test("a refresh that fails leaves what was shown")
+    // The schema of the refused version once stayed with the tables of the shown version: a copy had other tables than
+    // its schema.
+    @Test("A failed refresh keeps the shown version")
     func refresh() throws {
         let files = files()
         try make(files)
@@ -237,9 +237,9 @@ import Testing
             call: files.operationCount(of: "sync"), kind: .io, isPersistent: false, operation: "sync")
     }
 
-    // Some file systems forget what they could not write. A roll-back read the version that the write was built on once
-    // more, found other bytes, and ended the program.
-    @Test("a write is rolled back where the pages it was built on were forgotten with a failed sync")
+    // Some file systems drop the pages that they could not write. A rollback once read the version that the write was
+    // based on again, found other bytes, and crashed.
+    @Test("A write can be rolled back after a failed sync lost the pages that it was based on")
     func forgottenPages() throws {
         let files = files()
         try make(files)
@@ -267,7 +267,7 @@ import Testing
         #expect(report.isClean, "\(report.findings)")
     }
 
-    @Test("where a commit fails and the version before it cannot be read, the next refresh says so")
+    @Test("If a commit fails and the version before it cannot be read, the next refresh throws")
     func nothingToShow() throws {
         let files = files()
         try make(files)

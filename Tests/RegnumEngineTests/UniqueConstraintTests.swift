@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unique constraints below the object layer: against a model, over failing calls, and in the integrity check.
+// Unique constraints below the object layer: compared with a model, with failing calls, and in the integrity check.
 
 import RegnumSimulation
 import RegnumSystem
@@ -8,7 +8,7 @@ import Testing
 @testable import RegnumEngine
 
 @Suite struct UniqueConstraintTests {
-    /// "one" is kept by its index; ("two", "text", "other") by a tree.
+    /// An index enforces "one"; a tree enforces ("two", "text", "other").
     private static func makeTables(_ session: Session) throws {
         try session.addTables([
             NewTable(
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("a commit is refused exactly where a model says so, and then keeps nothing", arguments: RunSeed.list(1...3))
+    @Test("A commit is refused exactly if a model refuses it, and then changes nothing", arguments: RunSeed.list(1...3))
     func model(seed: RunSeed) throws {
         var random = SeededRandom(seed: seed.value)
         let database = try Database.open(path: "/u.realm", fileSystem: MemoryFileSystem())
@@ -110,7 +110,7 @@ import Testing
             try #require(try #require(session.table(named: "Row")).count == model.rows.count)
             if round % 10 == 0 { try #require(IntegrityCheck.run(database).findings == []) }
         }
-        // About 22 of the 120; of some seeds 6 or 44.
+        // About 22 of the 120; with some seeds 6 or 44.
         #expect(refused > 0 && refused < 110)
         #expect(IntegrityCheck.run(database).findings == [])
         #expect(session.features == [.unique])
@@ -126,7 +126,7 @@ import Testing
         try table.set(.link(key), 3, of: key)
     }
 
-    @Test("what a call that fails leaves keeps the constraints")
+    @Test("Constraints hold after a failed call")
     func faults() throws {
         func script(_ files: SimulatedFileSystem) {
             guard let session = try? Database.open(path: "/f/a.realm", fileSystem: files).makeSession() else { return }
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test("the integrity check finds objects that are alike", arguments: [0, 1])
+    @Test("The integrity check finds equal objects", arguments: [0, 1])
     func check(constraint: Int) throws {
         let database = try Database.open(path: "/u.realm", fileSystem: MemoryFileSystem())
         let session = try database.makeSession()
@@ -186,7 +186,7 @@ import Testing
         #expect(findings.first?.text.contains(": 2 objects share their values: object 1 (block at page ") == true)
     }
 
-    @Test("a feature that is required and not known is refused, also when another process brings it")
+    @Test("An unknown required feature is refused, also when another process adds it")
     func features() throws {
         let files = MemoryFileSystem()
         let database = try Database.open(path: "/u.realm", fileSystem: files)
@@ -194,12 +194,12 @@ import Testing
         try writer.beginWrite()
         writer.addFeature(Feature(name: "later", isRequired: true))
         try Self.makeTables(writer)
-        // The writer itself looks at what it wrote only after a refresh.
+        // The writer itself sees its feature only after a refresh.
         try writer.commitWrite()
         #expect(throws: EngineError.unsupported(path: "/u.realm", feature: "later")) { try reader.refresh() }
     }
 
-    @Test("a schema block that names columns that are not there, or rules that do not exist, is damage")
+    @Test("A schema block that names missing columns or rules counts as damaged")
     func damagedSchema() throws {
         var schema = SchemaBlock()
         var table = TableDefinition(
@@ -215,6 +215,7 @@ import Testing
             #expect(!table.allows(unique), "\(columns)")
         }
         #expect(!table.allows(UniqueDefinition(key: ColumnKey(1), columns: [ColumnKey(1)])), "a column's key")
-        #expect(!table.allows(UniqueDefinition(key: ColumnKey(2), columns: [ColumnKey(1)])), "another one's key")
+        #expect(
+            !table.allows(UniqueDefinition(key: ColumnKey(2), columns: [ColumnKey(1)])), "a key of another constraint")
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sort of words against the sort of the standard library, by what the words look like: spread over all bits, a few
+// The sort of words compared with the sort of the standard library, by distribution: spread over all bits, a few
 // values, two far clusters, differing in the low word only.
 
 import RegnumEngine
@@ -22,7 +22,7 @@ struct WordSortTests {
         }
     }
 
-    // The largest takes memory of its own from the system.
+    // The largest allocates memory of its own from the system.
     @Test(arguments: Shape.allCases, [0, 1, 2, 23, 24, 25, 1000, 5_000, 200_000])
     func `sorts stably`(shape: Shape, count: Int) {
         var random = SystemRandomNumberGenerator()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the disk is told to begin with what a commit has written: by a commit that has the next sync for itself.
+// When writeback of a commit's pages starts early: only for a commit that has the next sync for itself.
 
 import Foundation
 @testable import RegnumEngine
@@ -19,7 +19,7 @@ import Testing
 
     private final class Calls: Sendable {
         let all = Mutex<[Call]>([])
-        /// Those since the last time.
+        /// The calls since the last `take`.
         func take() -> [Call] {
             all.withLock { calls in
                 defer { calls = [] }
@@ -31,7 +31,7 @@ import Testing
     init() throws {
         let files = HookedFileSystem(MemoryFileSystem())
         var options = Database.OpenOptions()
-        // Nothing happens but what the test says.
+        // No background work: only the calls of the test.
         options.syncDelay = nil
         options.spillLimits.sealed = 64 << 20...64 << 20
         database = try Database.openAsOtherProcess(path: "/a.realm", fileSystem: files, options: options)
@@ -58,7 +58,7 @@ import Testing
         try SpaceTests.insert(try #require(session.table(named: "Row")), id, byteCount)
     }
 
-    @Test("a commit alone: between its pages and its slot")
+    @Test("A commit alone starts writeback between its pages and its slot")
     func alone() throws {
         for id in 0..<3 {
             try insert(id)
@@ -73,24 +73,26 @@ import Testing
         }
     }
 
-    /// Whether the disk was told to begin since the last time.
+    /// Whether writeback has started since the last call.
     private func hasBegun() -> Bool { calls.take().contains { if case .begin = $0 { true } else { false } } }
 
-    @Test("not where the pages are synced next, or need not be", arguments: [CommitDurability.paranoid, .relaxed])
+    @Test(
+        "No writeback starts if the pages are synced next, or need no sync",
+        arguments: [CommitDurability.paranoid, .relaxed])
     func otherLevels(level: CommitDurability) throws {
         try insert(0)
         try session.commitWrite(level)
         #expect(!hasBegun())
     }
 
-    @Test("not where there are so many pages that they are synced next", arguments: [(900, true), (1100, false)])
+    @Test("No writeback starts for so many pages that they are synced next", arguments: [(900, true), (1100, false)])
     func many(kibibytes: Int, begins: Bool) throws {
         try insert(0, byteCount: kibibytes << 10)
         try session.commitWrite(.full)
         #expect(hasBegun() == begins)
     }
 
-    @Test("not where relaxed commits wait for the same sync")
+    @Test("No writeback starts if relaxed commits wait for the same sync")
     func behindRelaxed() throws {
         try insert(0)
         try session.commitWrite(.relaxed)
@@ -101,7 +103,7 @@ import Testing
         }
     }
 
-    @Test("where it fails the commit does, nothing is left of it, and the next one counts")
+    @Test("A failed writeback fails the commit, leaves nothing of it, and the next commit counts")
     func failing() throws {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
         var options = Database.OpenOptions()
@@ -119,7 +121,7 @@ import Testing
         try SpaceTests.insert(table, 1, 100)
         #expect(throws: EngineError.self) { try session.commitWrite(.full) }
         files.failure = nil
-        // This process learns of it, and all others.
+        // This process records the failure, and so do all others.
         #expect(session.database.failures.own == failures.own + 1)
         #expect(session.database.failures.all == failures.all.map { $0 + 1 })
         try session.beginWrite()
@@ -134,7 +136,7 @@ import Testing
         }
     }
 
-    @Test("not by a commit behind others, whose sync is for all")
+    @Test("A queued commit behind another starts no writeback, because they share a sync")
     func inLine() throws {
         for (id, begins) in [(0, true), (1, false), (2, false)] {
             try insert(id)
@@ -145,7 +147,7 @@ import Testing
         #expect(calls.take() == [.slot, .sync])
     }
 
-    @Test("not where somebody waits to write, whose commit may share the sync")
+    @Test("No writeback starts if a waiting writer may share the sync")
     func awaited() throws {
         try insert(0)
         let done = DispatchSemaphore(value: 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is told where a thread waits for the writer's turn.
+// The report of a thread that waits for the writer lock.
 
 @testable import RegnumEngine
 import RegnumSystem
@@ -7,9 +7,9 @@ import Synchronization
 import Testing
 
 @Suite struct WriterWaitTests {
-    /// The function was wrapped once more each time it was read: threads that had waited 10,000 times for each other had no
-    /// stack left, and a wait took longer each time.
-    @Test("each wait takes as much of the stack as the one before")
+    /// The function was once wrapped again each time it was read: threads that had waited 10,000 times for each other
+    /// had no stack left, and each wait took longer.
+    @Test("Each wait uses as much stack as the one before")
     func stack() throws {
         let database = try Database.openInMemory(identifier: "writer-wait-stack")
         let wait = WriterWait()
@@ -26,7 +26,7 @@ import Testing
         #expect(Set(found).count == 1)
     }
 
-    @Test("the beginning and the end of a wait are told, and what the wait gives is given")
+    @Test("The beginning and the end of a wait are reported, and the result of the wait is returned")
     func end() throws {
         let database = try Database.openInMemory(identifier: "writer-wait-end")
         let wait = WriterWait()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file with every kind of block and index, made below the classes, of which it is known which block is what: two row
-// groups under a node, an index of each sort, and one object with long values and large collections.
+// A file with every kind of block and index, made below the object layer, whose blocks are all known: two row groups
+// below a node, an index of each kind, and one object with long values and large collections.
 
 import Foundation
 import RegnumEngine
@@ -9,7 +9,7 @@ import Testing
 
 enum BlockFile {
     static let rows = 1100
-    /// Values of object 1 that lie in blocks of their own, three of them below element nodes.
+    /// Values of object 1 in blocks of their own, three of them below element nodes.
     static let longValues = 5
     static let nodes = 3
     static let key = Data((0..<64).map { UInt8($0) })
@@ -32,14 +32,14 @@ enum BlockFile {
         var options = Database.OpenOptions()
         options.checksSmallFiles = false
         options.encryptionKey = key?.withUnsafeBytes { EncryptionKey($0) }
-        // Element nodes over a few hundred elements.
+        // Small limits make element nodes from a few hundred elements.
         options.elementTreeLimits.leafByteCount = 300
         return try Database.openAsOtherProcess(
             path: url.path, fileSystem: PosixFileSystem.shared, options: options)
     }
 
-    /// The large table in one commit, and two more that leave it alone: damage of the last would be taken for a commit
-    /// that was cut short.
+    /// The large table in one commit, and two more that do not change it: damage of the last commit would be taken for
+    /// an incomplete commit.
     static func make(_ url: URL, _ key: Data?) throws {
         let session = try open(url, key).makeSession()
         try session.beginWrite()
@@ -79,7 +79,7 @@ enum BlockFile {
         if i == 0 { try setLong(table, key) }
         guard i % 10 == 0 else { return }
         try table.listInsert([.double(Double(i % 90)), .double(7)], 3, of: key, at: 0)
-        // Whoever asks for links ends the change of the list, which would change its row group again later.
+        // Reading links ends the change of the list, which would change its row group again later.
         _ = try table.backlinks(to: key, from: table, column: 5)
     }
 
@@ -94,7 +94,7 @@ enum BlockFile {
         }
     }
 
-    /// Each object's values by its number; of links whether they lead to the object itself.
+    /// Each object's values by its number; for links, whether they lead to the object itself.
     static func values(_ url: URL, _ key: Data?) throws -> [Int64: [Value]] {
         let session = try open(url, key).makeSession()
         let table = try #require(session.table(named: "All"))
@@ -124,11 +124,11 @@ enum BlockFile {
         var pageCount: Int
         var kind: BlockKind
         var birth: UInt64
-        /// Of a row group.
+        /// The number of rows of a row group.
         var rows: Int
     }
 
-    /// The blocks that begin at pages of a plain file; nil: at all of them.
+    /// The blocks that begin at these pages of a plain file; nil means all pages.
     static func blocks(_ url: URL, at pages: Set<UInt64>? = nil) throws -> [Block] {
         let data = try Data(contentsOf: url)
         return data.withUnsafeBytes { bytes in

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a file cannot be inspected: a reason for programs, and a sentence for people.
+// The errors for files that cannot be inspected: a reason for programs, and a sentence for people.
 
 import Foundation
 import RegnumEngine
@@ -21,7 +21,7 @@ struct InspectionErrorTests {
         }
     }
 
-    @Test("files that are missing, of another kind or damaged")
+    @Test("Missing, foreign and damaged files give their reasons")
     func plain() throws {
         try BlockFile.withFolder { folder in
             let url = folder.appendingPathComponent("a.realm")
@@ -44,7 +44,7 @@ struct InspectionErrorTests {
         }
     }
 
-    @Test("files and keys that do not fit", .enabled(if: BlockCipher.isAvailable))
+    @Test("Wrong, missing and needless keys give their reasons", .enabled(if: BlockCipher.isAvailable))
     func keys() throws {
         try BlockFile.withFolder { folder in
             let secret = folder.appendingPathComponent("secret.realm")
@@ -57,7 +57,7 @@ struct InspectionErrorTests {
         }
     }
 
-    @Test("what an inspector is asked for and cannot do")
+    @Test("Requests that an inspector cannot fulfil give an error")
     func requests() throws {
         try BlockFile.withFolder { folder in
             let url = folder.appendingPathComponent("a.realm")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the inspector tells of a file that a Realm has written.
+// The inspector's reports about a file that a Realm has written.
 
 import Foundation
 import Regnum
@@ -43,7 +43,7 @@ struct InspectorTests {
     }
 
     @Test(
-        "the report counts the objects and bytes of each table, and pages add up", arguments: [false, true])
+        "The report counts the objects and bytes of each table, and pages add up", arguments: [false, true])
     func report(_ isReadOnly: Bool) throws {
         try withFile { url, realm in
             let report = try Inspector(fileURL: url, isReadOnly: isReadOnly).report()
@@ -54,7 +54,7 @@ struct InspectorTests {
             #expect(report.fileBytes == size)
             let ships = report.tables[1]
             #expect(ships.rowGroupBytes >= 3_000 * 8)
-            // 12,000 bytes and the block's head.
+            // 12,000 bytes and the block's header.
             #expect(ships.blobBytes == 3 * report.pageBytes)
             #expect(ships.indexBytes > 0)
             #expect(ships.backlinkBytes > 0)
@@ -67,7 +67,7 @@ struct InspectorTests {
         }
     }
 
-    @Test("pages of deleted objects become free or pending")
+    @Test("Pages of deleted objects become free or pending")
     func deleting() throws {
         try withFile { url, realm in
             let inspector = try Inspector(fileURL: url)
@@ -81,7 +81,7 @@ struct InspectorTests {
         }
     }
 
-    @Test("the dump names tables, columns and versions")
+    @Test("The dump names tables, columns and versions")
     func dump() throws {
         try withFile { url, realm in
             var text = ""
@@ -98,7 +98,7 @@ struct InspectorTests {
         }
     }
 
-    @Test("a file that is whole has no findings, a damaged one has")
+    @Test("An intact file has no findings, a damaged one has")
     func findings() throws {
         try withFile { url, realm in
             #expect(try Inspector(fileURL: url).integrityFindings() == [])
@@ -113,7 +113,7 @@ struct InspectorTests {
         }
     }
 
-    @Test("a path without a database is refused, and nothing is made there")
+    @Test("A path without a database is refused, and nothing is created there")
     func refused() throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
         #expect(throws: InspectionError.self) { _ = try Inspector(path: path) }
@@ -125,7 +125,7 @@ struct InspectorTests {
 
     // MARK: Objects
 
-    @Test("objects are found and written by class name and predicate alone")
+    @Test("Objects are found and written by class name and predicate alone")
     func query() throws {
         try withFile { url, realm in
             let inspector = try Inspector(fileURL: url)
@@ -154,7 +154,7 @@ struct InspectorTests {
         }
     }
 
-    @Test("objects are deleted by predicate, and links to them go")
+    @Test("Objects are deleted by predicate, and links to them are removed")
     func delete() throws {
         try withFile { url, realm in
             let inspector = try Inspector(fileURL: url)
@@ -168,7 +168,7 @@ struct InspectorTests {
         }
     }
 
-    @Test("classes and predicates that are none are refused in words, and nothing is written")
+    @Test("Unknown classes and invalid predicates are refused with a message, and nothing is written")
     func refusals() throws {
         try withFile { url, realm in
             let inspector = try Inspector(fileURL: url)
@@ -180,7 +180,7 @@ struct InspectorTests {
             #expect(throws: InspectionError.self) { try inspector.delete("Ship", where: "nothing == 1") }
             let readOnly = try Inspector(fileURL: url, isReadOnly: true)
             #expect(throws: InspectionError.self) { try readOnly.delete("Ship", where: "id == 1") }
-            // A refused delete has given the writer's turn back.
+            // A refused delete has released the writer lock.
             try realm.write { realm.create(Fleet.self) }
             #expect(realm.objects(Ship.self).count == before)
         }

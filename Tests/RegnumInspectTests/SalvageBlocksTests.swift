@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Salvage of files of which one kind of block after the other is damaged: exactly what lies in the block is lost, and
-// what is saved is compared value by value with what was there.
+// Salvage of files with damage in one kind of block after the other: exactly the content of the block is lost, and the
+// saved values are compared with the originals.
 
 import Foundation
 import RegnumEngine
@@ -14,7 +14,7 @@ import Testing
         static let encrypted = [false]
     #endif
 
-    /// A file, what was in it, and the blocks of its large table, which are at the same pages where it is encrypted.
+    /// A file, its content, and the blocks of its large table, which are at the same pages if the file is encrypted.
     private struct Case {
         let folder: URL
         let key: Data?
@@ -33,14 +33,14 @@ import Testing
             if isEncrypted { try #require(try BlockFile.pages(url, key) == pages) }
             good = try Data(contentsOf: isEncrypted ? url : plain)
             values = try BlockFile.values(isEncrypted ? url : plain, key)
-            // What the first commit wrote is the large table.
+            // The first commit wrote the large table.
             blocks = try BlockFile.blocks(plain, at: pages).filter { $0.birth == 2 && $0.kind != .schema }
         }
 
         func pages(_ kinds: BlockKind...) -> [Int] { blocks.filter { kinds.contains($0.kind) }.map(\.page) }
 
-        /// What is saved with a byte of each of these blocks changed: the report, objects that are missing, and values
-        /// of others that are not what they were.
+        /// Salvages the file with a changed byte in each of these blocks: the report, the number of missing objects,
+        /// and of changed values of others.
         func salvage(damaging pages: [Int]) throws -> (report: SalvageReport, missing: Int, changed: Int) {
             var bytes = good
             for page in pages { bytes[page * 4096 + 100] ^= 0x40 }
@@ -52,7 +52,7 @@ import Testing
             }
         }
 
-        /// The same of these bytes; `told` gets what the integrity check finds.
+        /// Salvages these bytes; `told` receives the findings of the integrity check.
         func salvage(
             _ bytes: Data, _ told: ([String]) -> Void
         ) throws -> (report: SalvageReport, missing: Int, changed: Int) {
@@ -68,7 +68,7 @@ import Testing
             var changed = 0
             for (id, row) in there {
                 guard let before = values[id] else {
-                    Issue.record("object \(id) was never there")
+                    Issue.record("object \(id) never existed")
                     continue
                 }
                 changed += zip(row, before).filter { $0 != $1 }.count
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("a damaged row group costs its objects, a node of row groups those below it", arguments: encrypted)
+    @Test("A damaged row group loses its objects, a damaged node of row groups those below it", arguments: encrypted)
     func rowGroups(isEncrypted: Bool) throws {
         try BlockFile.withFolder { folder in
             let file = try Case(folder, isEncrypted: isEncrypted)
@@ -100,24 +100,24 @@ import Testing
             let nodes = file.pages(.groupNode)
             try #require(nodes.count == 1)
             try file.expect(nodes, missing: BlockFile.rows, losses: 1)
-            // Two damages: both are named.
+            // Two damaged blocks: both are named.
             try file.expect(groups.map(\.page), missing: BlockFile.rows, losses: 2)
         }
     }
 
-    @Test("damaged indexes, of words, places, constraints and links too, cost nothing", arguments: encrypted)
+    @Test("Damaged indexes, also full-text, geospatial, unique and backlink ones, lose nothing", arguments: encrypted)
     func indexes(isEncrypted: Bool) throws {
         try BlockFile.withFolder { folder in
             let file = try Case(folder, isEncrypted: isEncrypted)
             let pages = file.pages(.indexLeaf, .indexBranch)
-            // Primary key, index, words, places, constraint, backlinks.
+            // Primary key, index, full-text index, geospatial index, constraint, backlinks.
             try #require(pages.count >= 6)
             try file.expect([], losses: 0)
             try file.expect(pages, losses: 0)
         }
     }
 
-    @Test("a damaged block of a long value or a large collection costs that value", arguments: encrypted)
+    @Test("A damaged block of a long value or a large collection loses that value", arguments: encrypted)
     func values(isEncrypted: Bool) throws {
         try BlockFile.withFolder { folder in
             let file = try Case(folder, isEncrypted: isEncrypted)
@@ -131,12 +131,12 @@ import Testing
         }
     }
 
-    // Nothing was saved: opening refused the file.
-    @Test("of a file that was cut off what is left is saved, and the rest named", arguments: encrypted)
+    // Nothing was once saved: opening refused the file.
+    @Test("The rest of a truncated file is saved, and the losses are named", arguments: encrypted)
     func cutOff(isEncrypted: Bool) throws {
         try BlockFile.withFolder { folder in
             let file = try Case(folder, isEncrypted: isEncrypted)
-            // The newest commit's catalog lies at the end of what is written.
+            // The newest commit's catalog is at the end of the written pages.
             let plain = folder.appendingPathComponent("plain.realm")
             let end = try #require(try BlockFile.blocks(plain).map { $0.page + $0.pageCount }.max())
             var saved: Set<Int> = []
@@ -151,12 +151,12 @@ import Testing
                     #expect(error.description.contains("the file ends before its content does"), "\(error)")
                 }
             }
-            // Of an encrypted file only what a slot leads to.
+            // In an encrypted file, only data that a slot leads to.
             if !isEncrypted { #expect(saved.contains(BlockFile.rows), "\(saved)") }
         }
     }
 
-    @Test("of a file without slots everything is saved, where blocks say what they are")
+    @Test("Everything is saved from a file without slots if its blocks identify themselves")
     func slotsGone() throws {
         try BlockFile.withFolder { folder in
             let file = try Case(folder, isEncrypted: false)
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test("a header that is damaged is found by the check, and opening takes the other one", arguments: [0, 12])
+    @Test("The check finds a damaged header, and opening uses the other one", arguments: [0, 12])
     func header(page: Int) throws {
         try BlockFile.withFolder { folder in
             let file = try Case(folder, isEncrypted: false)
@@ -185,7 +185,7 @@ import Testing
     }
 
     @Test(
-        "where the newest commit's catalog or schema is damaged, what the commit before it holds is saved",
+        "If the newest catalog or schema is damaged, the state of the previous commit is saved",
         arguments: [BlockKind.catalog, .schema])
     func olderCommit(kind: BlockKind) throws {
         try BlockFile.withFolder { folder in
@@ -211,7 +211,7 @@ import Testing
             let table = try #require(try BlockFile.open(saved).makeSession().table(named: "Row"))
             #expect(try table.value(0, of: ObjectKey(1)) == .data([0]))
 
-            // Without either nothing tells what the bytes mean.
+            // Without either, the meaning of the bytes is unknown.
             for block in blocks {
                 bytes.replaceSubrange(block.page * 4096..<(block.page + 1) * 4096, with: Data(count: 4096))
             }
@@ -220,8 +220,8 @@ import Testing
         }
     }
 
-    /// The second adds a table and writes more than 1 MiB: it has no manifest, by which damage would be taken for a
-    /// commit that was cut short.
+    /// The second commit adds a table and writes more than 1 MiB: it has no manifest, whose failure would make damage
+    /// look like an incomplete commit.
     private static func makeTwoCommits(_ url: URL) throws {
         let session = try BlockFile.open(url).makeSession()
         try session.beginWrite()

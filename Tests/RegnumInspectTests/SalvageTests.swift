@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is saved of a damaged file, and that each loss is named.
+// Salvage saves the readable part of a damaged file, and names each loss.
 
 import Foundation
 import Regnum
@@ -59,7 +59,7 @@ final class Crane: EmbeddedObject {
         for id in 0..<2 { try realm.write { realm.object(ofType: Freighter.self, forPrimaryKey: id)?.name = "x" } }
     }
 
-    @Test("of a whole file everything is saved")
+    @Test("Everything is saved from an intact file")
     func whole() throws {
         try withFiles { url, saved in
             try make(url)
@@ -77,7 +77,7 @@ final class Crane: EmbeddedObject {
         }
     }
 
-    @Test("of a damaged file the rest is saved, and what is missing is named with its block")
+    @Test("The rest of a damaged file is saved, and each loss is named with its block")
     func damaged() throws {
         try withFiles { url, saved in
             try make(url)
@@ -105,7 +105,7 @@ final class Crane: EmbeddedObject {
 
     #if Encryption
         @Test(
-            "an encrypted file is saved with its key, into a file with another key or with none",
+            "An encrypted file is saved with its key, into a file with another key or with none",
             arguments: [true, false])
         func encrypted(isEncrypted: Bool) throws {
             try withFiles { url, saved in
@@ -126,7 +126,7 @@ final class Crane: EmbeddedObject {
         }
     #endif
 
-    @Test("a saved file can be read by nobody who cannot read the damaged one", arguments: [0o600, 0o640])
+    @Test("A saved file can only be read by users who can read the damaged one", arguments: [0o600, 0o640])
     func permissions(mode: Int) throws {
         try withFiles { url, saved in
             try make(url)
@@ -140,7 +140,7 @@ final class Crane: EmbeddedObject {
         }
     }
 
-    @Test("a link that leads nowhere is not followed")
+    @Test("A link to a missing target is not followed")
     func plantedLink() throws {
         try withFiles { url, saved in
             try make(url)
@@ -151,7 +151,7 @@ final class Crane: EmbeddedObject {
         }
     }
 
-    @Test("nothing that exists is written over")
+    @Test("No existing file is overwritten")
     func existing() throws {
         try withFiles { url, saved in
             try make(url)
@@ -161,7 +161,7 @@ final class Crane: EmbeddedObject {
         }
     }
 
-    @Test("embedded objects whose owners are lost are counted and named with their values, and leave no orphans behind")
+    @Test("Embedded objects with lost owners are counted and named with their values, and leave no orphans")
     func ownerless() throws {
         try withFiles { url, saved in
             let types: [ObjectBase.Type] = [Harbour.self, Berth.self, Crane.self]
@@ -178,7 +178,7 @@ final class Crane: EmbeddedObject {
                             ])
                     }
                 }
-                // Damage in the last commit would be taken for one that was interrupted.
+                // Damage in the last commit would be taken for an incomplete commit.
                 for id in 0..<2 {
                     try realm.write { realm.object(ofType: Harbour.self, forPrimaryKey: id)?.name = "x" }
                 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Differences of orders: applying one to the old order gives the new one, and it is as small as it can be.
+// Diffs of orders: applying a diff to the old order gives the new one, and it is as small as possible.
 
 import RegnumObservation
 import RegnumSimulation
@@ -13,7 +13,7 @@ import Testing
         return mirror
     }
 
-    @Test("applying a difference to the old order gives the new one", arguments: [false, true])
+    @Test("Applying a diff to the old order gives the new one", arguments: [false, true])
     func mirror(hasDuplicates: Bool) {
         var random = SeededRandom(seed: 20_261_121)
         for _ in 0..<4000 {
@@ -34,7 +34,7 @@ import Testing
             #expect(changes.modifications == kept.filter { old[$0] % 3 == 0 }.sorted())
             let asList = CollectionDiff.ofList(old, new)
             var mirror = old
-            // A replaced element is a modification: put the new one in place by its distance to what moved.
+            // A replaced element is a modification: insert the new one by its distance to the moved elements.
             let shift = { (at: Int) in
                 at - asList.deletions.filter { $0 < at }.count
             }
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("what keeps its order stays: a difference of unique elements is as small as can be")
+    @Test("Elements that keep their order are not in the diff: a diff of unique elements is minimal")
     func smallest() {
         #expect(CollectionDiff.between([1, 2, 3], [1, 2, 3]).isEmpty)
         #expect(CollectionDiff.between([1, 2, 3], [3, 1, 2]) == CollectionChanges(deletions: [2], insertions: [0]))

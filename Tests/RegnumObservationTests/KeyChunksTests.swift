@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys in chunks against a plain array, with chunks so small that they are cut and joined all the time.
+// Keys in chunks compared with a plain array, with chunks so small that they are split and joined all the time.
 
 import RegnumEngine
 import RegnumSimulation
@@ -9,13 +9,13 @@ import Testing
 @testable import RegnumQuery
 
 @Suite struct KeyChunksTests {
-    @Test("taking out and putting in does what an array does", arguments: [1, 4, 7])
+    @Test("Removals and insertions have the effect that they have on an array", arguments: [1, 4, 7])
     func model(chunkLength: Int) throws {
         var random = SeededRandom(seed: UInt64(chunkLength))
         var model = (0..<50).map { ObjectKey(UInt64($0 * 10)) }
         var chunks = KeyChunks(model, chunkLength: chunkLength)
         var next: UInt64 = 1000
-        // In the order of the keys, some the same.
+        // In key order, some of them equal.
         var marks = Dictionary(
             uniqueKeysWithValues: model.enumerated().map { ($1, OrderMark(words: (UInt64($0 / 3) &<< 40, 0))) })
         func between(_ gap: Int) -> OrderMark {
@@ -37,7 +37,7 @@ import Testing
             var new: [(gap: Int, key: ObjectKey)] = []
             for _ in 0..<random.below(isGrowing ? 9 : 3) {
                 let gap = random.below(model.count + 1)
-                // Marks of those of the same gap are in their order too.
+                // Marks of elements in the same gap are in order too.
                 marks[ObjectKey(next)] = new.first { $0.gap == gap }.flatMap { marks[$0.key] } ?? between(gap)
                 new.append((gap, ObjectKey(next)))
                 next += 1
@@ -56,7 +56,7 @@ import Testing
                     let found = chunks.partition(
                         try #require(marks[model[place]]), markOf: { marks[$0] ?? OrderMark() }, before.contains)
                     #expect(found == place)
-                    // By the key of the element there, which is not asked about, and by one that is no element.
+                    // By the key of the element there, which is not compared, and by a key that is no element.
                     for key in [model[place], ObjectKey(next)] {
                         let found = chunks.partition(
                             at: key, try #require(marks[model[place]]), markOf: { marks[$0] ?? OrderMark() },
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test("a search by marks visits elements of one chunk only, once the marks are known")
+    @Test("A search by marks visits the elements of one chunk only, once the marks are known")
     func searching() {
         let keys = (0..<10_000).map { ObjectKey(UInt64($0)) }
         var chunks = KeyChunks(keys, chunkLength: 16)
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("what is put in between two chunks leaves the marks known")
+    @Test("An insertion between two chunks keeps the marks known")
     func marksStay() {
         var chunks = KeyChunks((0..<1_000).map { ObjectKey(UInt64($0 * 10)) }, chunkLength: 16)
         var asked = 0
@@ -106,7 +106,7 @@ import Testing
         }
         chunks.learnMarks(mark)
         asked = 0
-        // In front of the first of a chunk, and of all.
+        // Before the first element of a chunk, and before all.
         for (gap, key) in [(320, 3195), (0, 1)] {
             chunks.insert([(gap, ObjectKey(UInt64(key)))])
             #expect(chunks[gap] == ObjectKey(UInt64(key)))
@@ -117,11 +117,11 @@ import Testing
             }
             #expect(place == chunks.all.count { $0.rawValue < UInt64(value) })
         }
-        // That of the first chunk alone.
+        // The mark of the first chunk alone.
         #expect(asked == 1)
     }
 
-    @Test("an element costs little more than its key")
+    @Test("An element costs little more memory than its key")
     func memory() {
         let chunks = KeyChunks((0..<100_000).map { ObjectKey(UInt64($0)) })
         #expect(chunks.byteCount < 100_000 * 9)

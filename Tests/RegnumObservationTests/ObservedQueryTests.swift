@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Observed queries of every kind against the query run anew; and how much they look at, which must not depend on how
-// many objects there are.
+// Observed queries of every kind compared with a fresh run of the query, and the amount of work, which must not depend
+// on the number of objects.
 
 import RegnumEngine
 import RegnumSimulation
@@ -10,7 +10,7 @@ import Testing
 @testable import RegnumObservation
 @testable import RegnumQuery
 
-/// A table of people who have friends and pets, and three sessions: one writes, one shows, one stays behind.
+/// A table of people with friends and pets, and three sessions: one writes, one shows, one stays at an older version.
 private final class People {
     static let rank = 0, name = 1, weight = 2, friend = 3, pets = 4, mixed = 5, born = 6
     static let person = TableKey(1), pet = TableKey(2)
@@ -72,7 +72,7 @@ private final class People {
         switch column {
         case Self.rank: value = .int(Int64(random.below(50)))
         case Self.name:
-            // A block of its own now and then.
+            // Sometimes a blob.
             let names: [Value] = [.null, .string("a9"), .string("A10"), .string("é"), .string("")]
             value =
                 random.below(200) == 0
@@ -115,7 +115,7 @@ private final class People {
         try writer.commitWrite()
     }
 
-    /// What led from the version told to the one shown, which is the newest; nil where it is the same.
+    /// The traversal from the notified version to the shown one, which is the newest; nil if they are the same.
     func walk() throws -> RegionTraversal? {
         guard try shown.refresh() else { return nil }
         return RegionTraversal(older: told, newer: shown, changes: try shown.changes(since: told))
@@ -153,7 +153,7 @@ private enum QueryKind: CaseIterable {
             return .subquery(
                 BoundPath(steps: [Self.friendOf, pets], end: .object), .test(age, .int(.less, 10)), .int(.greater, 0))
         case .nestedSubquery:
-            // Fans who have a pet that is younger than their own rank says.
+            // Fans who have a pet that is younger than their own rank.
             var rankOfFan = rank
             rankOfFan.outer = 1
             return .subquery(
@@ -191,10 +191,10 @@ private enum QueryKind: CaseIterable {
 }
 
 @Suite struct ObservedQueryTests {
-    /// The environment asks for more; see Scripts/nightly.
+    /// The environment sets a higher number; see Scripts/nightly.
     private static let seeds = CurrentProcess.environment("REGNUM_OBSERVED_RUNS").flatMap { UInt64($0) } ?? 2
 
-    /// What is wrong with a change set, or nil.
+    /// The fault in a change set, or nil.
     private func flaw(
         _ changes: CollectionChanges, _ old: [ObjectKey], _ new: [ObjectKey], _ modified: Set<ObjectKey>
     ) -> String? {
@@ -213,7 +213,7 @@ private enum QueryKind: CaseIterable {
     }
 
     @Test(
-        "what is told leads from what was found before to what is found now", arguments: [0, 40, 2500],
+        "A change set leads from the previous results to the current ones", arguments: [0, 40, 2500],
         [3, KeyChunks.usualLength])
     func model(count: Int, chunkLength: Int) throws {
         for seed in UInt64(1)...(count > 1000 ? 1 : Self.seeds) {
@@ -250,7 +250,7 @@ private enum QueryKind: CaseIterable {
         }
     }
 
-    @Test("a change of one property is found by a few comparisons among any number of objects")
+    @Test("A change of one property is found with few comparisons among any number of objects")
     func work() throws {
         let count = 4000
         let people = try People(seed: 7, count: count)
@@ -272,17 +272,17 @@ private enum QueryKind: CaseIterable {
             try people.told.move(to: people.shown)
         }
         for (kind, query) in observed {
-            // The one run is the first; log2 of the objects is 12, looked for twice a commit.
+            // The single run is the first; log2 of the number of objects is 12, with two searches for each commit.
             #expect(query.work.runs == (kind == .all ? 0 : 1), "\(kind)")
             #expect(query.work.passes == 0 && query.work.evaluated <= 40, "\(kind): \(query.work)")
             #expect(query.work.compared <= 40 * 2 * 14, "\(kind): \(query.work)")
             #expect(query.byteCount <= 18 * count + 1000, "\(kind)")
         }
-        // Without links there is nothing to look for where nothing has moved.
+        // Without links and moves there is nothing to search.
         #expect(observed[0].1.work == ObservedWork())
     }
 
-    @Test("equal queries are one for as long as they show the same")
+    @Test("Equal queries are shared as long as they show the same version")
     func sharing() throws {
         let people = try People(seed: 1, count: 100)
         let queries = ObservedQueries()
@@ -293,7 +293,7 @@ private enum QueryKind: CaseIterable {
         #expect(try query(.sorted) === first)
         #expect(try query(.filtered) !== first)
         #expect(try query(.byFriend) !== query(.filteredAndByFriend))
-        // Of sets the order does not matter.
+        // The order of the values in a set does not matter.
         func ofSets(_ ranks: [Int64], _ names: [String]) throws -> ObservedQuery {
             let predicate = BoundPredicate.and([
                 .test(BoundPath(end: .column(People.rank, .int)), .intSet(IntegerSet(ranks))),
@@ -309,13 +309,13 @@ private enum QueryKind: CaseIterable {
         #expect(try ofSets([30, 2, 1], ["A10"]) !== once)
         try people.write { try people.people.set(.int(20), People.rank, of: ObjectKey(1)) }
         let walk = try #require(try people.walk())
-        // Nobody has moved it on.
+        // Nobody has advanced it.
         let second = try query(.sorted)
         #expect(second !== first)
         for _ in 0..<10 { _ = try first.advance(walk, modified: [ObjectKey(1)]) }
         #expect(first.work.evaluated <= 1 && first.work.runs == 1)
         #expect(try query(.sorted) === second)
-        // Another table does not matter, unless it decides.
+        // A change of another table does not matter, unless the query depends on it.
         try people.told.move(to: people.shown)
         let pets = try query(.byPets)
         try people.write { try people.addPet() }

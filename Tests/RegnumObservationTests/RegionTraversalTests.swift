@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which objects a change reaches over links, against a walk from each object along its links; and that no more is looked
-// at than can lead to what is asked for.
+// The objects that a change reaches over links, compared with a traversal from each object along its links; and that no
+// more objects are visited than can reach a requested one.
 
 import RegnumEngine
 import RegnumSimulation
@@ -9,14 +9,14 @@ import Testing
 
 @testable import RegnumObservation
 
-/// Tables that link to each other, and two sessions: one writes, one stays behind.
+/// Tables with links to each other, and two sessions: one writes, one stays at an older version.
 private struct Web {
     let writer: Session
     let told: Session
     /// Columns of each table: a number, a link, a list of links, and a value of any type.
     static let number = 0, link = 1, list = 2, any = 3
 
-    /// `targets`: of each table those of its link and of its list.
+    /// `targets`: for each table the target of its link and of its list.
     init(_ targets: [(link: Int, list: Int)], counts: [Int]) throws {
         let database = try Database.open(path: "/web.realm", fileSystem: MemoryFileSystem())
         writer = try database.makeSession()
@@ -52,7 +52,7 @@ private struct Web {
         try writer.commitWrite()
     }
 
-    /// What an object links to.
+    /// The links of an object.
     private func targets(_ table: Table, _ key: ObjectKey) throws -> [(table: Table, key: ObjectKey)] {
         var found: [(table: Table, key: ObjectKey)] = []
         for column in [Self.link, Self.list] {
@@ -67,7 +67,7 @@ private struct Web {
         return found
     }
 
-    /// Whether at most `depth` links lead from the object to one that changed.
+    /// Whether at most `depth` links lead from the object to a changed one.
     func leadsToChange(_ table: Table, _ key: ObjectKey, _ depth: Int, _ walk: RegionTraversal) throws -> Bool {
         if walk.changes[table.definition.key]?.modified.contains(key) ?? false { return true }
         if depth == 0 { return false }
@@ -76,7 +76,9 @@ private struct Web {
 }
 
 @Suite struct RegionTraversalTests {
-    @Test("a change reaches what leads to it over no more links than asked for", arguments: UInt64(1)...12)
+    @Test(
+        "A change reaches the objects that lead to it over at most the given number of links", arguments: UInt64(1)...12
+    )
     func reach(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let tableCount = 2 + random.below(5)
@@ -103,7 +105,7 @@ private struct Web {
                 }
             }
             let walk = try web.walk()
-            // What was found for one table must not be taken for what is to be found for another.
+            // The result for one table must not be used for another.
             for depth in [2, 0, 5, 1, 4, 3] {
                 for index in (0..<tableCount).map({ ($0 + random.below(tableCount)) % tableCount }) {
                     let table = web.table(index)
@@ -117,9 +119,10 @@ private struct Web {
         }
     }
 
-    @Test("nothing is looked at that is too far away to be reached")
+    @Test("Objects that are too far away to be reached are not visited")
     func distance() throws {
-        // Of tables 0 to 2 each object links to one of the next, from there on all to one, which has a list of one of table 0.
+        // In tables 0 to 2 each object links to one of the next table; later tables have one object, one with a list to
+        // table 0.
         let web = try Web((0..<6).map { (link: min($0 + 1, 5), list: 0) }, counts: [300, 300, 300, 1, 1, 1])
         try web.write {
             for index in 0..<5 {
@@ -141,7 +144,7 @@ private struct Web {
         #expect(walk.backlinkCount == 2)
         #expect(try walk.modified(.everything(web.table(1).definition.key)).count == 300)
         #expect(walk.backlinkCount == 2 + 1 + 1 + 1 + 300)
-        // From what leads to table 1 there are no links left to come to it a second time.
+        // From the objects that lead to table 1, no links remain to reach it a second time.
         try web.told.move(to: web.writer)
         try web.write { try web.table(1).set(.int(1), Web.number, of: try web.table(1).key(atPosition: 0)) }
         let other = try web.walk()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cannot be asked of a schema, and the words in which that is said.
+// Predicates that do not fit a schema, and their error messages.
 
 import RegnumEngine
 import RegnumQuery
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(
-        "what fits the schema is taken",
+        "A predicate that fits the schema is accepted",
         arguments: [
             "age > 5", "5 < age", "age == 5.0", "age == TRUE", "email == NULL", "email <= NULL",
             "active == 1",
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(
-        "what does not fit is refused with RealmSwift's words",
+        "A predicate that does not fit is refused with RealmSwift's message",
         arguments: [
             (
                 "agee > 5",
@@ -215,7 +215,7 @@ import Testing
     }
 
     @Test(
-        "a constant on the left asks the same with the operator turned round",
+        "A constant on the left gives the same predicate with the operator reversed",
         arguments: [
             ("5 < age", "age > 5"), ("2 == dogs.@count", "dogs.@count == 2"), ("2 >= dogs.@count", "dogs.@count <= 2"),
             ("2.5 > dogs.@avg.age", "dogs.@avg.age < 2.5"), ("3 <= ANY numbers", "ANY numbers >= 3"),
@@ -229,7 +229,7 @@ import Testing
         #expect(try Self.bind(text) == Self.bind(plain))
     }
 
-    @Test("objects of other classes and realms are refused, unmanaged ones match nothing")
+    @Test("Objects of other classes and Realms are refused, unmanaged ones match nothing")
     func objects() throws {
         let other = Constant.object(
             ObjectArgument(table: TableKey(2), key: ObjectKey(1), className: "Dog", isOfOtherRealm: true))
@@ -242,13 +242,13 @@ import Testing
         guard case .test(_, .never) = try Self.bind("dog == %@", [unmanaged]),
             case .test(_, .always) = try Self.bind("dog != %@", [unmanaged])
         else {
-            Issue.record("an unmanaged object compares with something")
+            Issue.record("an unmanaged object matches something")
             return
         }
     }
 
     @Test(
-        "sets of the same values make one predicate, whatever order they are written in, and no other set makes it",
+        "Sets of the same values make equal predicates in any order, and other sets make different ones",
         arguments: [
             ("age IN", ["1", "2.0", "3"]), ("age IN", ["1", "70000000000", "-3"]), ("name IN", ["'a'", "''", "'b'"]),
             ("name IN[c]", ["'a'", "'b'"]), ("name IN[d]", ["'a'", "'\u{E9}'", "'b'"]),
@@ -272,7 +272,7 @@ import Testing
     }
 
     @Test(
-        "sort key paths are checked",
+        "Sort key paths are checked",
         arguments: [
             ("x", "Cannot sort on key path 'x': property 'Person.x' does not exist."),
             (

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values chosen by somebody who knows how hash tables place them: all of these lay in one place, so that a look-up went
-// through them one by one, and a set of 40,000 that somebody had sent took seconds to make. A secret factor spreads them.
+// Values chosen by an attacker who knows the hash function: all of them once collided, so that a lookup visited them
+// one by one, and a set of 40,000 received values took seconds to build. A secret factor now spreads them.
 
 import RegnumEngine
 import Testing
@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct ChosenValuesTests {
     private static let count = 2000
-    /// Of 2,000 values in 4,096 places by chance: some fifty at most.
+    /// The longest run for 2,000 random values in 4,096 slots is about fifty.
     private static let longest = 200
 
     /// The number whose product with `factor`, which is odd, is 1.
@@ -19,7 +19,7 @@ import Testing
         return inverse
     }
 
-    @Test("numbers")
+    @Test("Chosen integers do not collide")
     func numbers() {
         let step = Self.inverse(0x9E37_79B9_7F4A_7C15)
         let numbers = (0..<UInt64(Self.count)).map { Int64(bitPattern: $0 &* step) }
@@ -33,8 +33,8 @@ import Testing
         bits.reduce([0]) { numbers, bit in numbers + numbers.map { $0 | 1 << bit } }
     }
 
-    // A secret that is combined with the values bit by bit only moves them all: 53,000 lay side by side.
-    @Test("values that differ in some bits, which no bits combined with them spread")
+    // A secret combined with the values bit by bit only shifts them all: 53,000 were adjacent.
+    @Test("Values that differ in a few bits do not collide")
     func spans() {
         let numbers = Self.span([3, 7, 13, 17, 18, 26, 33, 34, 35, 36, 37, 49, 50, 54, 55, 56])
         let set = IntegerSet(numbers.map { Int64(bitPattern: $0) })
@@ -46,14 +46,14 @@ import Testing
         #expect(ByteStringSet(texts).longestRun < 1000)
     }
 
-    @Test("sequences lie as others do")
+    @Test("Sequences with a stride do not collide")
     func sequences() {
         for step in [1000, 1 << 12, 1 << 33] {
             #expect(IntegerSet((0..<65_536).map { Int64($0 * step) }).longestRun < Self.longest)
         }
     }
 
-    @Test("texts, folded and not", arguments: [false, true])
+    @Test("Chosen texts do not collide, folded or not", arguments: [false, true])
     func texts(isFolded: Bool) {
         let texts = isFolded ? Self.textsOfOneFoldedPlace() : Self.textsOfOnePlace()
         let set = ByteStringSet(texts, isFolded: isFolded)
@@ -62,7 +62,7 @@ import Testing
         #expect(texts.allSatisfy { text in text.withUnsafeBytes { set.contains($0) } })
     }
 
-    /// Of eight bytes each, by going back through what was done with them.
+    /// Texts of eight bytes each, computed by inverting the hash function.
     private static func textsOfOnePlace() -> [[UInt8]] {
         let factor = inverse(0xD6E8_FEB8_6659_FD93)
         func back(_ word: UInt64) -> UInt64 {
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    /// Numbers in hexadecimal digits: those that are found to lie in one of four places beside each other.
+    /// Numbers in hexadecimal digits, selected so that they hash to one of four adjacent slots.
     private static func textsOfOneFoldedPlace() -> [[UInt8]] {
         var texts: [[UInt8]] = []
         var number: UInt64 = 0
@@ -94,7 +94,7 @@ import Testing
         return texts
     }
 
-    @Test("ids, and whole numbers with a fraction's type")
+    @Test("Chosen ids, and doubles with whole values, do not collide")
     func wide() {
         let ids = (1...UInt64(Self.count)).map { WideKey(low: $0 &* 0xC2B2_AE3D_27D4_EB4F, high: $0) }
         // Nobody has chosen these: their low bits are all 0.
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test("what objects are distinct by")
+    @Test("Chosen values do not collide in a distinct query")
     func distinct() {
         var words: [UInt64] = []
         var word: UInt64 = 0

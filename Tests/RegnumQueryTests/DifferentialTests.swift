@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every operator on every type, with null and without, by index and by scan, at the end of every shape of path, with a
-// constant, another property or a figure on the other side: the executor against the evaluator of PlainNodes.swift,
-// alone and in compounds, on random schemas and on data that changes. The seed is printed; REGNUM_QUERY_SEED repeats a
-// run, REGNUM_QUERY_CASES sets how many comparisons are asked. The type-safe spelling has a table of its own:
+// Every operator on every type, nullable and not, by index and by scan, at the end of every shape of path, compared
+// with a constant, another property or an aggregate: the executor against the evaluator of PlainNodes.swift, alone and
+// in compounds, on random schemas and on data that changes. The seed is printed; REGNUM_QUERY_SEED repeats a run,
+// REGNUM_QUERY_CASES sets the number of comparisons. The type-safe syntax has a table of its own:
 // TypedDifferentialTests.
 
 import Foundation
@@ -10,7 +10,7 @@ import RegnumEngine
 import RegnumQuery
 import Testing
 
-/// One cell of the table: what a comparison is made of.
+/// One cell of the table: the parts of a comparison.
 struct Cell: Hashable {
     var type: ColumnType
     var comparison: String
@@ -30,7 +30,7 @@ struct Cell: Hashable {
 
     static let orders = ["==", "!=", "<", "<=", ">", ">="]
 
-    /// What else texts and data are asked: all of it with [c] and [d] but LIKE, which takes no [d].
+    /// Further operators for strings and data: all of them with [c] and [d] but LIKE, which has no [d].
     private static let textual: [String] = {
         let parts = ["IN", "BEGINSWITH", "ENDSWITH", "CONTAINS"]
         var names = parts + ["LIKE", "LIKE[c]"]
@@ -73,7 +73,7 @@ struct Cell: Hashable {
         !isIndexed && types.contains(type) && (Self.orders + ["IN", "BETWEEN"]).contains(comparison)
     }
 
-    /// Those of a type, an operator and a shape that can be asked.
+    /// The reachable cells of a type, an operator and a shape.
     static func cells(of type: ColumnType, _ comparison: String, _ shape: Shape) -> [Cell] {
         var cells: [Cell] = []
         for number in 0..<4 {
@@ -84,7 +84,7 @@ struct Cell: Hashable {
         return cells
     }
 
-    /// All that can be asked.
+    /// All reachable cells.
     static let reachable: [Cell] = {
         var all: [Cell] = []
         for type in PlainNodes.types {
@@ -107,7 +107,7 @@ struct Cell: Hashable {
         private static let usualCases: UInt64 = 200_000
     #endif
 
-    @Test("every operator, type, null, index and shape of path finds what a plain evaluator finds")
+    @Test("Every operator, type, null, index and shape of path gives the result of a plain evaluator")
     func differential() throws {
         let cases = Int(Self.environment("REGNUM_QUERY_CASES") ?? Self.usualCases)
         let seed = Self.environment("REGNUM_QUERY_SEED") ?? UInt64.random(in: 0...UInt64.max)
@@ -144,13 +144,13 @@ struct Cell: Hashable {
                 return
             }
         }
-        // Each cell is asked once before one is asked again.
+        // Each cell is tested once before one is tested again.
         let empty = Cell.reachable.filter { counts[$0] == nil }
         #expect(empty.count == max(0, Cell.reachable.count - cases), "seed \(seed): never asked: \(empty.prefix(5))")
         Self.show(counts, seed, asked)
     }
 
-    /// The table: a line for each type and operator, the fewest cases of a cell in it and all of them.
+    /// The table: a line for each type and operator, with the fewest cases of a cell in it and all of them.
     private static func show(_ counts: [Cell: Int], _ seed: UInt64, _ asked: Int) {
         var text = "Seed \(seed), \(asked) comparisons in \(counts.count) of \(Cell.reachable.count) cells\n"
         text +=

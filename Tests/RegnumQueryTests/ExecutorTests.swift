@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random predicates over random people: the executor against the reference evaluator.
+// Random predicates over random people: the executor compared with the reference evaluator.
 
 import RegnumEngine
 import RegnumQuery
 import Testing
 
-/// Of a database that nothing else opens: tests that run at once make the same people.
+/// In a database that nothing else opens: tests that run in parallel create the same people.
 func makeSessionOfItsOwn() throws -> Session {
     try Database.openInMemory(identifier: "\(UInt64.random(in: 0 ... .max))").makeSession()
 }
@@ -72,7 +72,7 @@ final class People {
     private static func makePerson(_ id: Int, _ count: Int, _ random: inout QueryRandom) -> Person {
         func pick<T>(_ choices: [T]) -> T { choices[Int(random.next() % UInt64(choices.count))] }
         var person = Person()
-        // Some are so long that they leave their row group.
+        // Some are long enough to be blobs outside their row group.
         let long = String(repeating: "x", count: 2500) + "Anna"
         person.values = [
             "id": .int(Int64(id)),
@@ -179,7 +179,7 @@ struct PredicateMaker {
     #endif
 
     @Test(
-        "random predicates find what the reference finds",
+        "Random predicates find the objects that the reference finds",
         arguments: [(40, 1, false), (40, 2, true), (1500, 3, false), (1500, 4, true)])
     func random(count: Int, seed: UInt64, isIndexed: Bool) throws {
         let people = try People(count: count, seed: seed, isIndexed: isIndexed)
@@ -207,7 +207,7 @@ struct PredicateMaker {
     }
 
     @Test(
-        "sorted by several keys, ties keep the order of creation", arguments: [40, 1500, 2500], [false, true])
+        "Ties in a sort by several keys keep the order of creation", arguments: [40, 1500, 2500], [false, true])
     func sorted(count: Int, isIndexed: Bool) throws {
         let people = try People(count: count, seed: 9, isIndexed: isIndexed)
         let names = [
@@ -242,7 +242,7 @@ struct PredicateMaker {
         }
     }
 
-    @Test("a slice cuts the order of then, and a filter behind it asks only what is left")
+    @Test("A slice keeps the order before it, and a later filter applies to the slice only")
     func slices() throws {
         let people = try People(count: 400, seed: 21, isIndexed: true)
         func key(_ path: String) throws -> SortKey {
@@ -273,7 +273,7 @@ struct PredicateMaker {
         }
     }
 
-    @Test("distinct by random keys keeps the first of each, by hash and by index", arguments: [false, true])
+    @Test("Distinct by random keys keeps the first of each, by hash and by index", arguments: [false, true])
     func distinct(isIndexed: Bool) throws {
         let people = try People(count: 900, seed: 31, isIndexed: isIndexed)
         var random = QueryRandom(state: 5)
@@ -298,7 +298,7 @@ struct PredicateMaker {
         }
     }
 
-    @Test("strings for people: accents and case decide last, numbers go by their value")
+    @Test("Strings are sorted for people: accents and case decide last, numbers compare by value")
     func names() throws {
         let session = try makeSessionOfItsOwn()
         try session.beginWrite()
@@ -330,7 +330,7 @@ struct PredicateMaker {
         }
     }
 
-    /// Nulls first; objects behind a null link last.
+    /// Nulls first; objects with a null link last.
     private static func order(_ reference: ReferenceEvaluator, _ path: String, _ a: Int, _ b: Int) -> Int {
         func end(_ row: Int) -> Value? {
             var row = row
@@ -349,7 +349,7 @@ struct PredicateMaker {
         }
     }
 
-    @Test("the last sort decides, earlier ones break ties; distinct keeps the first and drops null links")
+    @Test("The last sort decides, earlier ones break ties; distinct keeps the first and drops null links")
     func orderings() throws {
         let people = try People(count: 300, seed: 4, isIndexed: false)
         func key(_ path: String) throws -> SortKey {
@@ -373,7 +373,7 @@ struct PredicateMaker {
         #expect(try distinct.count() == expected.count)
     }
 
-    @Test("aggregates over a filter leave nulls and NaN out")
+    @Test("Aggregates over a filter leave nulls and NaN out")
     func aggregates() throws {
         let people = try People(count: 1500, seed: 6, isIndexed: false)
         let predicate = try PredicateParser.parse("active == TRUE")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several ranges of one index, joined and cut: against sets of single values, and as what finds the objects that
-// several tests of one column leave, of numbers, of long texts, and of sets of all sizes.
+// Several ranges of one index, united and intersected: compared with sets of single values, and as a way to find the
+// objects that several conditions on one column leave, for numbers, long texts, and sets of all sizes.
 
 import RegnumEngine
 import Testing
@@ -58,7 +58,7 @@ import Testing
         return ranges
     }
 
-    @Test("united and intersected ranges hold what the ranges hold, each value once", arguments: [false, true])
+    @Test("United and intersected ranges hold each value of their sources once", arguments: [false, true])
     func sets(ofTexts: Bool) {
         var random = QueryRandom(state: 8)
         var entries = [Entry.null]
@@ -89,7 +89,7 @@ import Testing
         #expect(IndexRange.united([.integers(1, .max), .integers(.max, .max)]) == [.integers(1, .max)])
     }
 
-    /// A test of a column, and the same for Swift.
+    /// A condition on a column, and the same in Swift.
     private struct Condition<V> {
         let test: ValueTest
         let holds: (V?) -> Bool
@@ -99,7 +99,7 @@ import Testing
             self.holds = holds
         }
 
-        /// A condition, or two in one, and so on; `depth`: how many are around it.
+        /// A condition, or a compound of two, and so on; `depth` is the number of compounds around it.
         static func make(
             _ random: inout QueryRandom, depth: Int = 0, of leaf: (inout QueryRandom) -> Condition<V>
         ) -> Condition<V> {
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    /// An indexed column of a table: what the objects 1, 2, 3 ... have in it.
+    /// An indexed column of a table: the values of the objects 1, 2, 3 ...
     private struct Column<V> {
         let session: Session
         let table: TableKey
@@ -121,7 +121,7 @@ import Testing
         let type: ColumnType
         let values: [V?]
 
-        /// Asks as many times for one to three conditions made of `leaf`; how often the index has found what is asked.
+        /// Runs this many queries with one to three conditions made by `leaf`; returns how often an index was used.
         func ask(
             _ times: Int, _ random: inout QueryRandom, of leaf: (inout QueryRandom) -> Condition<V>
         ) throws -> Int {
@@ -134,8 +134,8 @@ import Testing
             return byIndex
         }
 
-        /// Asks for what all of some conditions leave, and what any of them does, in one test and in several; how often
-        /// the index has found it.
+        /// Queries the intersection and the union of some conditions, in one test and in several; returns how often an
+        /// index was used.
         func ask(_ parts: [Condition<V>]) throws -> Int {
             let path = BoundPath(end: .column(number, type))
             let tests = parts.map(\.test)
@@ -178,9 +178,9 @@ import Testing
         }
     }
 
-    @Test("several tests of one indexed column find what each of them leaves, each object once")
+    @Test("Several conditions on one indexed column find each matching object once")
     func tests() throws {
-        // So few objects that an index is used wherever there is a range.
+        // So few objects that an index is used for every range.
         let people = try People(count: 50, seed: 5, isIndexed: true)
         let ages = people.reference.people.map { person -> Int64? in
             if case .int(let age)? = person.values["age"] { return age }
@@ -192,7 +192,7 @@ import Testing
         #expect(try column.ask(500, &random, of: Self.numberCondition) > 1000)
     }
 
-    @Test("a small set is looked up in the index, a large one while all rows are looked at")
+    @Test("A small set is looked up in the index, a large one is tested in a scan")
     func setsOfAllSizes() throws {
         let session = try makeSessionOfItsOwn()
         try session.beginWrite()
@@ -219,7 +219,7 @@ import Testing
         try session.commitWrite()
         for (step, isByIndex) in [(3000, true), (75, true), (2, false)] {
             let rows = Array(stride(from: 1, to: 3000, by: step))
-            // Some that are not there.
+            // Some of the values do not exist.
             let asked = Array(rows.reversed()) + [5000, 6000]
             let tests: [(ColumnType, ValueTest)] = [
                 (.int, .intSet(IntegerSet(asked.map { number($0) }))),
@@ -236,9 +236,9 @@ import Testing
         }
     }
 
-    // All of them were made where the set stood beside null or beside another condition of the column: more work than
-    // looking at all rows, which was chosen then.
-    @Test("the ranges of a set are made as they are walked, also beside null and beside other conditions")
+    // All ranges were once made when the set was combined with null or another condition on the column: more work than
+    // the scan that was then chosen.
+    @Test("The ranges of a set are made lazily, also beside null and other conditions")
     func rangesOnTheWay() {
         let numbers = ValueTest.intSet(IntegerSet((0..<1000).map { Int64($0 * 2) }))
         let texts = ValueTest.bytesSet(ByteStringSet((0..<1000).map { Array("text \($0)".utf8) }))
@@ -266,12 +266,12 @@ import Testing
         }
     }
 
-    // Each of them was taken for a set, and all others copied, before it was seen to be none: seconds in each question.
-    @Test("conditions without a set are looked through once, however many there are")
+    // Each of them was once taken for a set, and all others copied, before it was rejected: seconds for each query.
+    @Test("Conditions without a set are visited once, however many there are")
     func manyConditions() throws {
         let count: Int64 = 30_000
         let tests = (0..<count).map { ValueTest.int(.notEqual, $0) }
-        // Sets that have no ranges are none either.
+        // Sets without ranges do not count either.
         let folded = (0..<count).map { ValueTest.bytesSet(ByteStringSet([Array("a\($0)".utf8)], isFolded: true)) }
         let clock = ContinuousClock()
         let start = clock.now
@@ -286,8 +286,8 @@ import Testing
         #expect(isExact && Array(ranges) == [.integers(-1, -1), .integers(40_000, 40_000)])
     }
 
-    // Its values were put through the other condition in each question, of a table with ten objects too.
-    @Test("a set with more values than the table has rows is no work for the index, where it stands beside conditions")
+    // Its values were once tested against the other condition in each query, also for a table with ten objects.
+    @Test("A set with more values than the table has rows is not looked up in the index beside conditions")
     func setLargerThanTable() throws {
         let session = try makeSessionOfItsOwn()
         try session.beginWrite()
@@ -316,26 +316,26 @@ import Testing
 
     // MARK: Long texts
 
-    /// Short texts, and such as are about as long as what an index keeps of a value, many of them alike up to there. In
-    /// the order of their bytes.
+    /// Short texts, and texts about as long as the prefix that an index stores, many of them equal up to that length.
+    /// In byte order.
     private static let longTexts: [[UInt8]] = {
         var texts: [[UInt8]] = [[], [0], [97], [98]]
         for count in 998...1002 {
             let text = [UInt8](repeating: 97, count: count)
             texts.append(text)
             for last in [UInt8(0), 98] { texts.append(Array(text.dropLast()) + [last]) }
-            // A letter of two bytes, some of which have one on each side of the end.
+            // A letter of two bytes; in some texts it crosses the end of the prefix.
             texts.append(Array(text.dropLast(2)) + [0xC3, 0xA9])
         }
         return texts.sorted { $0.lexicographicallyPrecedes($1) }
     }()
 
-    /// Of each long text those that begin with it.
+    /// For each long text, the texts that begin with it.
     private static let beginning: [Set<Int>] = longTexts.map { prefix in
         Set(longTexts.indices.filter { longTexts[$0].starts(with: prefix) })
     }
 
-    /// Of places among the long texts.
+    /// A condition on positions in the long texts.
     private static func textCondition(_ random: inout QueryRandom) -> Condition<Int> {
         let place = Int.random(in: longTexts.indices, using: &random)
         let text = longTexts[place]
@@ -354,7 +354,7 @@ import Testing
             let pattern = BytesTest(.like, text + [UInt8(ascii: "*")])
             return Condition(.bytes(pattern)) { $0.map { beginning[place].contains($0) } ?? false }
         case 10:
-            // Half of the sets have only texts of which an index keeps all.
+            // Half of the sets have only texts that an index stores completely.
             let short = longTexts.indices.filter { longTexts[$0].count < 999 }
             let others = random.next() % 2 == 0 ? short : Array(longTexts.indices)
             let places = (0..<3).map { _ in others.randomElement(using: &random) ?? 0 }
@@ -365,7 +365,7 @@ import Testing
         }
     }
 
-    @Test("so do tests of texts that are about as long as what an index keeps of a value")
+    @Test("Several conditions on texts near the stored prefix length find each matching object once")
     func testsOfLongTexts() throws {
         let session = try makeSessionOfItsOwn()
         try session.beginWrite()
@@ -375,7 +375,7 @@ import Testing
         ])
         let table = try #require(session.table(named: "Text"))
         var random = QueryRandom(state: 21)
-        // Each of them is there, and some more.
+        // Each text occurs, and some more than once.
         var places = Self.longTexts.indices.map { Optional($0) }
         for _ in 0..<30 {
             places.append(random.next() % 5 == 0 ? nil : Int.random(in: Self.longTexts.indices, using: &random))

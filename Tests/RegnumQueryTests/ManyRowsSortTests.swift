@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts of many rows by numbers, which go by one word a row where that tells nearly all apart, against the sort of the
-// standard library: by what the numbers look like, with and without nulls, up and down.
+// Sorts of many rows by numbers, which use one word for each row if that distinguishes nearly all of them, compared
+// with the sort of the standard library: for several distributions, with and without nulls, ascending and descending.
 
 import RegnumEngine
 import RegnumQuery
@@ -10,9 +10,9 @@ struct ManyRowsSortTests {
     enum Shape: CaseIterable {
         /// All bits differ; most rows have a value of their own.
         case spread
-        /// Equal but for the last bits, which have no room beside a key: a few, and all of them.
+        /// Equal except for the last bits, which do not fit beside a key: a few rows, and all of them.
         case fewClose, allClose
-        /// A thousand values; each value twice, which a sample does not show.
+        /// A thousand values; each value twice, which a sample does not reveal.
         case few, pairs
         case equal, extremes
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicates that were understood, with bytes and words of them changed: what still parses and binds runs, and nothing
-// ends the program. REGNUM_QUERY_SEED repeats a run.
+// Valid predicates with changed bytes and words: every predicate that still parses and binds can run, and nothing
+// traps. REGNUM_QUERY_SEED repeats a run.
 
 import Foundation
 import RegnumEngine
@@ -24,7 +24,7 @@ import Testing
         "links",
     ]
 
-    @Test("changed predicates are answered or refused")
+    @Test("Changed predicates are evaluated or refused")
     func mutations() throws {
         let environment = ProcessInfo.processInfo.environment
         let seed = environment["REGNUM_QUERY_SEED"].flatMap { UInt64($0) } ?? .random(in: 0 ... .max)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SUBQUERYs in one another, whose conditions name the variables of those around them: against Swift's own loops.
+// Nested SUBQUERYs whose conditions refer to variables of outer ones, compared with Swift loops.
 
 import RegnumEngine
 import RegnumQuery
@@ -16,7 +16,7 @@ import Testing
         return nil
     }
 
-    /// True where both are there and the first is less.
+    /// True if both are non-nil and the first is less.
     private func isLess(_ a: Int64?, _ b: Int64?) -> Bool {
         if let a, let b { return a < b }
         return false
@@ -30,7 +30,7 @@ import Testing
         .object(ObjectArgument(table: people.table, key: key(row), className: "Person"))
     }
 
-    /// Asks in text, as a whole and of single objects.
+    /// Evaluates the text as a query and on single objects.
     private func expect(
         _ text: String, _ arguments: [Constant] = [], at place: SourceLocation = #_sourceLocation,
         _ holds: (Int) -> Bool
@@ -39,7 +39,7 @@ import Testing
             PredicateParser.parse(text, arguments), to: people.table, in: people.schema)
         let query = ObjectQuery(session: people.session, table: people.table, predicate: bound)
         let expected = all.indices.filter(holds)
-        // Neither all nor nothing, or it would say little.
+        // Neither all nor none, otherwise the test would show little.
         #expect(!expected.isEmpty && expected.count < all.count, "\(text)", sourceLocation: place)
         #expect(try query.keys() == expected.map(key), "\(text)", sourceLocation: place)
         #expect(try query.count() == expected.count, "\(text)", sourceLocation: place)
@@ -48,14 +48,14 @@ import Testing
         }
     }
 
-    /// Friends who have another object `$g` for which the condition holds.
+    /// Friends that have another object `$g` for which the condition holds.
     private func nested(
         _ collection: String, _ condition: String, count: String = "> 0", friends: String = "> 0"
     ) -> String {
         "SUBQUERY(friends, $f, SUBQUERY(\(collection), $g, \(condition)).@count \(count)).@count \(friends)"
     }
 
-    @Test("a condition compares properties of objects of two levels")
+    @Test("A condition compares properties of objects of two levels")
     func twoLevels() throws {
         try expect(nested("$f.friends", "$f.age < $g.age")) { row in
             all[row].friends.contains { f in all[f].friends.contains { g in isLess(age(f), age(g)) } }
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test("a condition on an outer object alone holds for all of the inner ones or for none")
+    @Test("A condition on an outer object alone holds for all inner objects or for none")
     func outerAlone() throws {
         try expect(nested("$f.friends", "$f.age > 3 AND $g.age != NULL", count: "> 1")) { row in
             all[row].friends.contains { f in
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("figures and ANY over collections of an outer object")
+    @Test("Aggregates and ANY work over collections of an outer object")
     func outerCollections() throws {
         try expect(nested("$f.friends", "$f.friends.@count > $g.age")) { row in
             all[row].friends.contains { f in
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("the collection of an inner SUBQUERY may be that of an outer object, three levels deep")
+    @Test("The collection of an inner SUBQUERY may belong to an outer object, three levels deep")
     func threeLevels() throws {
         let inner = "SUBQUERY($f.friends, $h, $h.age < $g.age AND $f.age < $h.age).@count > 0"
         try expect(nested("$f.parents", inner)) { row in
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("a variable alone is the object")
+    @Test("A variable alone is the object")
     func objects() throws {
         let some: [Constant] = [object(3), .array([object(5), object(9)])]
         try expect("SUBQUERY(friends, $f, $f == %@ OR $f IN %@).@count > 0", some) { row in
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test("of two variables of one name the inner one is meant")
+    @Test("A variable name refers to the innermost SUBQUERY that declares it")
     func shadowing() throws {
         let text = "SUBQUERY(friends, $f, SUBQUERY($f.friends, $f, $f.age > 3).@count > 0).@count > 0"
         try expect(text) { row in

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the grammar takes and refuses.
+// Predicates that the grammar accepts and refuses.
 
 import RegnumEngine
 import RegnumQuery
@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct ParserTests {
     @Test(
-        "a predicate is understood as its plain form says",
+        "A predicate parses to its canonical form",
         arguments: [
             ("age > 5", "age > 5"),
             ("age=5", "age == 5"),
@@ -56,7 +56,7 @@ import Testing
         #expect(try PredicateParser.parse(plain).description == plain)
     }
 
-    @Test("placeholders take the arguments in order")
+    @Test("Placeholders take the arguments in order")
     func arguments() throws {
         let parsed = try PredicateParser.parse(
             "%K == %@ AND b.%K[%@] != %d AND c IN %@ AND '%@' == d",
@@ -66,7 +66,7 @@ import Testing
                 == "a.x == \"v\" AND b.y[\"k\"] != 3 AND c IN {1, NULL} AND \"%@\" == d")
     }
 
-    @Test("constants without a literal come back through arguments")
+    @Test("Constants without a literal are printed as arguments")
     func formatted() throws {
         let parsed = try PredicateParser.parse(
             "a == %@ AND b == 2", [.date(Timestamp(seconds: 1, nanoseconds: 2))])
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(
-        "a malformed predicate names the position",
+        "The error for a malformed predicate names the position",
         arguments: [
             ("age", 3), ("", 0), ("age * 25", 4), ("age === 25", 6), ("()", 1), (",", 0), ("age ==", 6),
             ("a == 1 b", 7),
@@ -93,13 +93,13 @@ import Testing
         #expect(error?.position == position, "\(text): \(error?.message ?? "")")
     }
 
-    @Test("deep nesting is refused, not followed", arguments: ["(", "NOT ", "a == {", "!", "a == -"])
+    @Test("Deep nesting is refused, not followed", arguments: ["(", "NOT ", "a == {", "!", "a == -"])
     func deep(opening: String) {
         let text = String(repeating: opening, count: 100_000)
         #expect(throws: QueryError.self) { try PredicateParser.parse(text) }
     }
 
-    @Test("a predicate of 10,000 terms is understood")
+    @Test("A predicate of 10,000 terms is parsed")
     func wide() throws {
         let text = (0..<10_000).map { "a == \($0)" }.joined(separator: " OR ")
         guard case .or(let parts) = try PredicateParser.parse(text) else {
@@ -109,7 +109,7 @@ import Testing
         #expect(parts.count == 10_000)
     }
 
-    @Test("any text is understood or refused, and what is understood prints and parses back")
+    @Test("Any text is parsed or refused, and a parsed predicate prints and parses again")
     func noise() throws {
         let words = [
             "a", "b.c", "==", "!=", "<", ">=", "AND", "OR", "NOT", "(", ")", "{", "}", "[", "]", "c", "cd",
@@ -130,7 +130,7 @@ import Testing
             }
             understood += 1
             let (format, arguments) = parsed.formatted
-            // A key path with an empty segment prints as it was written, which is not always a text that parses.
+            // A key path with an empty segment prints as it was written, which does not always parse.
             guard let again = try? PredicateParser.parse(format, arguments) else {
                 #expect(format.contains(".") || format.contains("["), "\(format)")
                 continue

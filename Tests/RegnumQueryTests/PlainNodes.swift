@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// A random schema of one to three classes that lead to each other, with columns of every type, some of them nullable
-// and some indexed, and collections; its objects in a database and as plain values. What is asked about them is made in
-// PlainQuestions.swift.
+// A random schema of one to three classes with links to each other, columns of every type, some nullable and some
+// indexed, and collections; its objects in a database and as plain values. PlainQuestions.swift makes the queries.
 
 import RegnumEngine
 import RegnumQuery
 import Testing
 
-/// An object. What it links to are numbers of rows of the classes that its own class says.
+/// An object. Its links are row numbers of the classes that its own class defines.
 struct PlainNode {
     var values: [String: Value] = [:]
     var link: Int?
-    /// Leads where `link` leads.
+    /// Same target class as `link`.
     var twin: Int?
     /// An object of its own class.
     var peer: Int?
     var links: [Int] = []
     var lists: [ColumnType: [Value]] = [:]
-    /// Also of links, which lead where `links` leads; so do those of maps.
+    /// Also links, with the target class of `links`; the same for maps.
     var sets: [ColumnType: [Value]] = [:]
     var maps: [ColumnType: [String: Value]] = [:]
 }
@@ -26,7 +25,7 @@ struct PlainClass {
     let table: Table
     /// Numbers of the columns by name.
     let columns: [String: Int]
-    /// The class that `link` leads to, and the one that `links` does.
+    /// The target class of `link`, and that of `links`.
     let link: Int
     let links: Int
     var rows: [PlainNode] = []
@@ -37,12 +36,12 @@ final class PlainNodes {
     static let types: [ColumnType] = [
         .bool, .int, .float, .double, .decimal128, .string, .data, .date, .objectID, .uuid, .link, .mixed,
     ]
-    /// Keys of maps. Their order is that of their bytes.
+    /// Keys of maps, in byte order.
     static let mapKeys = ["A", "a", "ab", "é"]
 
     let session: Session
     let schema: TableSchema
-    /// The objects of the first one are asked about.
+    /// Queries run on the objects of the first class.
     private(set) var classes: [PlainClass] = []
 
     /// `hasAll`: there are columns of each kind.
@@ -50,7 +49,7 @@ final class PlainNodes {
         let session = try makeSessionOfItsOwn()
         self.session = session
         let count = Int.random(in: 1...3, using: &random)
-        // The `link` of one class each leads to one.
+        // Each class is the target of the `link` of exactly one class.
         let targets = Array(0..<count).shuffled(using: &random)
         var listTargets: [Int] = []
         var new: [NewTable] = []
@@ -110,7 +109,7 @@ final class PlainNodes {
         for isIndexed in [false, true] where !isIndexed || Cell.isIndexable(type) {
             // A value of any type may always be null.
             for isNullable in type == .mixed ? [true] : [false, true] {
-                // Questions about null need one that may be null.
+                // Queries about null need a nullable column.
                 let least = hasAll || isNullable ? 1 : 0
                 for number in 0..<Int.random(in: least...2, using: &random) {
                     var name = "\(type)"
@@ -138,7 +137,7 @@ final class PlainNodes {
         }
     }
 
-    /// Other values for some objects; half of the time the write stays open until the next change.
+    /// Changes the values of some objects; half of the time the write stays open until the next change.
     func change(_ random: inout QueryRandom) throws {
         if !session.isWriting { try session.beginWrite() }
         for _ in 0..<4 {
@@ -165,7 +164,7 @@ final class PlainNodes {
         }
         for type in Self.types {
             if type != .link { node.lists[type] = elements(type, owner.links, &random) }
-            // No link of a set is null.
+            // A set contains no null link.
             node.sets[type] = elements(type, owner.links, &random).filter { type != .link || $0 != .null }
             var map: [String: Value] = [:]
             for value in elements(type, owner.links, &random) {
@@ -216,7 +215,7 @@ final class PlainNodes {
         }
     }
 
-    /// Any value of the type, of links one to an object of that class; of any type also a link to one of any class.
+    /// Any value of the type; for links one to an object of that class; for any-values also a link to any class.
     func value(_ type: ColumnType, _ target: Int, _ random: inout QueryRandom) -> Value {
         if type == .link { return .link(key(of: target, &random)) }
         guard type == .mixed, random.next() % 9 == 0 else { return PlainValues.value(type, &random) }
@@ -228,7 +227,7 @@ final class PlainNodes {
         classes[number].keys[Int.random(in: classes[number].keys.indices, using: &random)]
     }
 
-    /// As `value`, of any type also a list or a dictionary, which no constant is.
+    /// Like `value`; for any-values also a list or a dictionary, which cannot be a constant.
     private func stored(_ type: ColumnType, _ random: inout QueryRandom) -> Value {
         guard type == .mixed, random.next() % 4 == 0 else { return value(type, 0, &random) }
         let values = elements(.mixed, 0, &random)
@@ -238,7 +237,7 @@ final class PlainNodes {
 
     // MARK: Checking
 
-    /// Asks the database in every way: all, how many, the first, some of them in a random order.
+    /// Runs the query in every way: all, count, first, and a limit with a random order.
     func check(
         _ text: String, _ arguments: [Constant], _ expected: [Int], _ random: inout QueryRandom
     ) throws -> Bool {

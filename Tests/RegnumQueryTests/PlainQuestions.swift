@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions about PlainNodes, answered from the plain values (PlainValues.swift) without a look at the executor. The
-// constant stands on either side where it can.
+// Queries on PlainNodes, answered from the plain values (PlainValues.swift) independently of the executor. The constant
+// is on either side if possible.
 
 import RegnumEngine
 import RegnumQuery
@@ -22,19 +22,20 @@ extension PlainNodes {
 
     // MARK: Paths
 
-    /// What stands at the end of a path.
+    /// The value at the end of a path.
     private struct Path {
         var text: String
-        /// The class that links at its end lead to.
+        /// The target class of links at its end.
         var target: Int
-        /// ANY or NONE stands before it; what has an operator of its own may do without.
+        /// True if ANY or NONE precedes it; a path with an operator of its own may omit it.
         var isOfMany = false
         var isOperator = false
-        /// The values, of a row.
+        /// The values for a row.
         var ends: (Int) -> [Value]
     }
 
-    /// A property of a class; nullable where null is asked for, for null may only be compared with such.
+    /// A property of a class; nullable for queries about null, because only nullable properties may be compared with
+    /// it.
     private func property(
         _ type: ColumnType, of number: Int, isIndexed: Bool, isNull: Bool, _ random: inout QueryRandom
     ) -> String {
@@ -136,12 +137,12 @@ extension PlainNodes {
         }
     }
 
-    /// The values of a map in the order of its keys.
+    /// The values of a map in key order.
     private static func values(_ node: PlainNode, _ type: ColumnType) -> [Value] {
         mapKeys.compactMap { node.maps[type]?[$0] }
     }
 
-    /// Into values of any type.
+    /// Path into nested any-values.
     private func nestedPath(_ random: inout QueryRandom) -> Path {
         let root = classes[0]
         let name = property(
@@ -173,8 +174,7 @@ extension PlainNodes {
 
     private static let turned = ["<": ">", "<=": ">=", ">": "<", ">=": "<="]
 
-    /// A comparison of what is written as `left` with a constant: on its right, or on its left where that says the
-    /// same.
+    /// A comparison of the path written as `left` with a constant: on its right, or on its left if that is equivalent.
     private static func written(
         _ left: String, _ word: String, _ comparison: String, _ random: inout QueryRandom
     ) -> String {
@@ -206,12 +206,12 @@ extension PlainNodes {
         return isList ? [.array(constants)] : constants
     }
 
-    /// What a path may be compared with.
+    /// Values that a path may be compared with.
     private func needles(_ cell: Cell, _ target: Int, _ random: inout QueryRandom) -> [Value] {
         constants(cell, &random) { random in
             var needle = value(cell.type, target, &random)
             if PlainValues.isTextual(cell.comparison) {
-                // An object is no pattern.
+                // An object is not a pattern.
                 while case .typedLink = needle { needle = value(cell.type, target, &random) }
             }
             return needle
@@ -231,7 +231,7 @@ extension PlainNodes {
         return (text, arguments(values, cell, path.target, &random), found)
     }
 
-    /// How many objects of a list pass.
+    /// The number of objects of a list that match.
     private func ofSubquery(_ cell: Cell, _ random: inout QueryRandom) -> Question {
         let path = path(cell, &random)
         let values = needles(cell, path.target, &random)
@@ -249,7 +249,7 @@ extension PlainNodes {
         return (text, arguments(values, cell, path.target, &random), found)
     }
 
-    /// Whether one of the values at the end of a path passes.
+    /// Whether one of the values at the end of a path matches.
     private static func holds(_ ends: [Value], _ cell: Cell, _ values: [Value]) -> Bool {
         func holds(_ end: Value, _ operation: String, _ value: Value) -> Bool {
             PlainValues.holds(end, operation, value, isOfAnyType: cell.type == .mixed, isNullLess: true)
@@ -271,7 +271,7 @@ extension PlainNodes {
 
     // MARK: With properties
 
-    /// A property, of the object or of the one linked to, with another one of the object.
+    /// A property, of the object or of its link, compared with another property of the object.
     private func withColumn(_ cell: Cell, _ random: inout QueryRandom) -> Question {
         let isLinked = cell.shape == .linkedColumns
         let root = classes[0]
@@ -280,7 +280,7 @@ extension PlainNodes {
         if cell.type != .link {
             let isLeftIndexed = random.next() % 2 == 0 && Cell.isIndexable(cell.type)
             let isRightIndexed = random.next() % 2 == 0 && Cell.isIndexable(cell.type)
-            // Nullable ones are always there.
+            // Nullable properties always exist.
             let isLeftNullable = cell.isNull || random.next() % 2 == 0
             left = property(cell.type, of: number, isIndexed: isLeftIndexed, isNull: isLeftNullable, &random)
             right = property(cell.type, of: 0, isIndexed: isRightIndexed, isNull: cell.isNull, &random)
@@ -293,9 +293,10 @@ extension PlainNodes {
         return ("\(isLinked ? "link." : "")\(left) \(cell.comparison) \(right)", [], found)
     }
 
-    // MARK: Figures
+    // MARK: Aggregates
 
-    /// A figure over a list or a map of values, or over a property of the objects in a list, with its values of a row.
+    /// An aggregate over a list or a map of values, or over a property of the objects in a list, and its value for a
+    /// row.
     private func figurePath(
         _ cell: Cell, _ figure: String, _ random: inout QueryRandom
     ) -> (text: String, values: (Int) -> [Value]) {
@@ -315,7 +316,7 @@ extension PlainNodes {
         }
     }
 
-    /// With a property of the object; on either side.
+    /// Compared with a property of the object, on either side.
     private func withFigure(_ cell: Cell, _ random: inout QueryRandom) -> Question {
         let isFirst = random.next() % 2 == 0
         let figure: String
@@ -340,7 +341,7 @@ extension PlainNodes {
         return (text, [], found)
     }
 
-    /// With a constant.
+    /// Compared with a constant.
     private func ofFigure(_ cell: Cell, _ random: inout QueryRandom) -> Question {
         let isFirst = random.next() % 2 == 0
         let figure: String
@@ -389,7 +390,7 @@ extension PlainNodes {
 
     // MARK: Arguments
 
-    /// A constant of that worth, links to objects of the class; for decimals sometimes of another type.
+    /// A constant with this value, links to objects of the class; for decimals sometimes of another type.
     private func constant(
         _ value: Value, _ type: ColumnType, _ target: Int, _ random: inout QueryRandom
     ) -> Constant {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plain values and comparisons of them, written from the rules without a look at the executor: numbers are told apart
-// by their places in a list, not by any arithmetic of the engine.
+// Plain values and comparisons of them, written from the rules independently of the executor: numbers are compared by
+// their positions in a list, not by arithmetic of the engine.
 
 import RegnumEngine
 import RegnumQuery
@@ -8,8 +8,8 @@ import RegnumQuery
 enum PlainValues {
     static let words = ["", "a", "A", "ab", "Ab", "b", "aé", "É", "é", "b a", "a*"]
 
-    /// Decimals with their places among all numbers of the tests (`place`), and constants of other types that a column
-    /// of decimals takes for the same.
+    /// Decimals with their positions among all numbers of the tests (`place`), and constants of other types that a
+    /// decimal column treats as equal.
     private static let decimals: [(value: Value, place: Int, other: Constant)] = [
         (decimal("nan"), 0, .string("NaN")), (decimal("-1"), 3, .double(-1)), (decimal("0"), 4, .int(0)),
         (decimal("0.1"), 5, .double(0.1)), (decimal("1"), 8, .float(1)), (decimal("1.5"), 9, .string("1.50")),
@@ -43,7 +43,7 @@ enum PlainValues {
         }
     }
 
-    /// A constant of another type that a column of decimals takes for the same.
+    /// A constant of another type that a decimal column treats as equal.
     static func otherForm(_ value: Value) -> Constant { decimals.first { $0.value == value }?.other ?? .null }
 
     // MARK: Comparisons
@@ -54,8 +54,8 @@ enum PlainValues {
 
     static func isNumber(_ value: Value) -> Bool { kind(value) == 2 }
 
-    /// `isOfAnyType`: in a property that holds values of any type, where data is compared as it is, with [c] too.
-    /// `isNullLess`: compared with a constant, where null is less than each text and all data.
+    /// `isOfAnyType`: in an any-value property data is compared as it is, with [c] too.
+    /// `isNullLess`: compared with a constant; null is then less than each text and all data.
     static func holds(
         _ found: Value, _ name: String, _ value: Value, isOfAnyType: Bool, isNullLess: Bool = false
     ) -> Bool {
@@ -86,7 +86,7 @@ enum PlainValues {
         return holds(order(found, value, isQuestion: true), operation)
     }
 
-    /// Nil where neither is null.
+    /// Nil if neither is null.
     private static func holdsForNull(_ found: Value, _ operation: String, _ value: Value) -> Bool? {
         guard found == .null || value == .null else { return nil }
         switch operation {
@@ -107,7 +107,7 @@ enum PlainValues {
         }
     }
 
-    /// Strings and data, which is taken for text, folded as far as the words need it.
+    /// Strings, and data interpreted as text, folded as far as the words need it.
     private static func bytes(_ value: Value, _ options: String) -> [UInt8]? {
         var text: String
         switch value {
@@ -121,8 +121,8 @@ enum PlainValues {
 
     // MARK: Order
 
-    /// `isQuestion`: as queries compare, where a decimal and a binary number with a fraction meet as decimals; in
-    /// sorts, which need one order of all values, they meet as exact numbers, as whole numbers do everywhere.
+    /// `isQuestion`: the order of queries, in which a decimal and a binary fraction compare as decimals. In sorts,
+    /// which need one order of all values, they compare as exact numbers, as whole numbers always do.
     static func order(_ a: Value, _ b: Value, isQuestion: Bool = false) -> Int {
         if kind(a) != kind(b) { return compare(kind(a), kind(b)) }
         switch (a, b) {
@@ -157,7 +157,7 @@ enum PlainValues {
 
     private static func compare<T: Comparable>(_ a: T, _ b: T) -> Int { a < b ? -1 : a > b ? 1 : 0 }
 
-    /// Where all values of a type lie among all values.
+    /// The positions of all values of a type among all values.
     private static func kind(_ value: Value) -> Int {
         switch value {
         case .null: 0
@@ -174,9 +174,9 @@ enum PlainValues {
         }
     }
 
-    /// The place of a number among those of the tests: NaN, -inf, least Int, -1, 0, then 0.1 as decimal, as Double and
-    /// as Float (each a little more than the one before), 1, 1.5, 2, 300, greatest Int, 2 to the 64th, the decimal with
-    /// the shortest digits of that as Double, inf.
+    /// The position of a number among those of the tests: NaN, -inf, least Int, -1, 0, then 0.1 as decimal, as Double
+    /// and as Float (each slightly more than the one before), 1, 1.5, 2, 300, greatest Int, 2 to the 64th, the decimal
+    /// with the shortest digits of that as Double, inf.
     private static func place(_ value: Value) -> Int {
         switch value {
         case .int(let number): place(of: number)
@@ -213,7 +213,7 @@ enum PlainValues {
         }
     }
 
-    /// By their shortest digits, 0.1 is 0.1.
+    /// By shortest digits, 0.1 equals 0.1.
     private static func decimalPlace(_ place: Int) -> Int { place == 6 || place == 7 ? 5 : place }
 
     private static func isDecimal(_ value: Value) -> Bool { if case .decimal128 = value { true } else { false } }
@@ -225,9 +225,9 @@ enum PlainValues {
         }
     }
 
-    // MARK: Figures
+    // MARK: Aggregates
 
-    /// `@count`, `@min` and `@max`. Nulls and NaN do not count for the last two; among values of any type only numbers and
+    /// `@count`, `@min` and `@max`. Nulls and NaN do not count for the last two; among any-values only numbers and
     /// dates do.
     static func figure(_ figure: String, _ values: [Value], _ type: ColumnType) -> Value {
         if figure == "@count" { return .int(Int64(values.count)) }
@@ -258,7 +258,7 @@ enum PlainValues {
         return .int(whole)
     }
 
-    /// `@sum` and `@avg` of decimals or of values of any type: binary numbers count by their shortest digits.
+    /// `@sum` and `@avg` of decimals or of any-values: binary numbers count by their shortest digits.
     static func decimalTotal(_ figure: String, _ values: [Value]) -> Value {
         let counted = values.filter { kind($0) == 2 && place($0) != 0 }
         var total = DecimalBits.zero
@@ -281,7 +281,7 @@ enum PlainValues {
         }
     }
 
-    /// A total is none of the numbers of the tests: it is compared as a decimal where it is one, as Int, as Float with
+    /// A total is not one of the numbers of the tests: it is compared as a decimal if it is one, as Int, as Float with
     /// a Float, otherwise as Double.
     static func holdsTotal(_ total: Value, _ operation: String, _ value: Value) -> Bool {
         if let isSame = holdsForNull(total, operation, value) { return isSame }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What queries hold while they run: sets and counts of objects by their keys, what tells values apart, and, in a
-// process where nothing else takes memory, all of it.
+// The memory of running queries: sets and counts of objects by key, distinct values, and, in a process where nothing
+// else allocates, all memory.
 
 import Foundation
 import RegnumEngine
@@ -13,10 +13,10 @@ import Testing
 #endif
 
 @Suite struct QueryMemoryTests {
-    // Counts took 4 bytes for each key that a set would take a bit for: 250 bytes an object where most objects had been
+    // Counts once took 4 bytes for each key for which a set takes a bit: 250 bytes an object if most objects had been
     // deleted.
     @Test(
-        "sets and counts of objects take 8 bytes an object, however far apart the keys lie",
+        "Sets and counts of objects take 8 bytes an object, however far apart the keys lie",
         arguments: [1, 2, 3, 100])
     func keys(step: Int) throws {
         let session = try makeSessionOfItsOwn()
@@ -65,7 +65,7 @@ import Testing
             return
         }
         #expect(try found(counting, targets) == 50)
-        // Where they would take more they are counted object by object.
+        // If a dense count would take more, they are counted object by object.
         #expect((counted.counts == nil) == (step == 100))
         #expect(counted.counts?.byteCount ?? 0 <= bound)
 
@@ -79,7 +79,7 @@ import Testing
         #expect(passing.byteCount <= bound)
     }
 
-    @Test("what tells values apart takes memory for each value, not for each object", arguments: [5, 20_000])
+    @Test("Distinct values take memory for each value, not for each object", arguments: [5, 20_000])
     func distinct(values: Int) {
         let words = (0..<20_000).map { UInt64($0 % values) }
         var rows = DistinctRows([.words(words)])
@@ -89,21 +89,21 @@ import Testing
     }
 
     @Test(
-        "a query takes memory for what it finds, not for what it looks at",
+        "A query takes memory for its results, not for the objects that it reads",
         .enabled(if: MeasuredQueries.canMeasure, "the most memory of a process cannot be counted from a moment on"))
     func peak() async {
         await #expect(processExitsWith: .success) { try MeasuredQueries(count: 120_000).run() }
     }
 }
 
-/// Queries of which each ends the process where it takes more memory than it may.
+/// Queries; each ends the process if it takes more memory than its limit.
 private struct MeasuredQueries {
     private let session: Session
     private let table: Table
     private let schema: TableSchema
     private let count: Int
-    /// A query needs some memory whatever it finds, and what Linux counts is late by some pages. It is
-    /// less than a key for each of the objects with a number above 3.
+    /// The minimum memory of any query; Linux updates its count late, by some pages. It is less than a key for each of
+    /// the objects with a number above 3.
     private let least = 512 << 10
 
     init(count: Int) throws {
@@ -152,19 +152,19 @@ private struct MeasuredQueries {
         try measure("groups", 0) {
             try Grouping.groups(of: all, by: number, over: [number], in: table.definition.key, session).count == 10
         }
-        // These look at the values of all that is found before they can say what comes first.
+        // These read the values of all results before they can return the first.
         try measure("what is distinct", 160 * count) {
             try query("number >= 0", [.distinct([number])]).keys().count == 10
         }
         try measure("a whole order", 256 * count) { try query("number >= 0", [order]).keys().count == count }
     }
 
-    /// `limit`: bytes that it may take besides the least.
+    /// `limit`: bytes that it may take besides the minimum.
     private func measure(_ name: String, _ limit: Int, _ body: () throws -> Bool) throws {
-        // What is read for the first time, of the program's file and of the objects, counts too: so not the first time.
+        // The first read of the program's file and of the objects counts too: so the first run is not measured.
         var isRight = try body()
         precondition(isRight, "\(name) of \(count) has a wrong answer")
-        // What was given back by others would be taken again without being counted.
+        // Memory that others freed would be reused without being counted.
         Self.giveBack()
         precondition(Self.countFromNow(), "the most memory cannot be counted from now on")
         let before = Self.mostMemory()
@@ -174,16 +174,16 @@ private struct MeasuredQueries {
         precondition(before > 0 && grown <= limit + least, "\(name) of \(count) took \(grown) bytes")
     }
 
-    /// False where the system has no such count, or does not let it begin anew.
+    /// False if the system has no such count, or does not let it restart.
     static var canMeasure: Bool { countFromNow() && mostMemory() > 0 }
 
-    /// Memory that is free goes back to the system. Swift does not show the call, which not every C library has.
+    /// Returns free memory to the system. Swift does not import the call, which not every C library has.
     private static func giveBack() {
         guard let symbol = dlsym(nil, "malloc_trim") else { return }
         _ = unsafeBitCast(symbol, to: (@convention(c) (Int) -> Int32).self)(0)
     }
 
-    /// What the process has now is the most that it has had from now on. False where that cannot be done.
+    /// Makes the current memory the new peak. False if that is not possible.
     private static func countFromNow() -> Bool {
         guard let file = FileHandle(forWritingAtPath: "/proc/self/clear_refs") else { return false }
         do {
@@ -193,7 +193,7 @@ private struct MeasuredQueries {
         } catch { return false }
     }
 
-    /// The most that this process has had, in bytes.
+    /// The peak memory of this process, in bytes.
     private static func mostMemory() -> Int {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// People as plain Swift values, and predicates evaluated over them straight from their text form: slow, and written
-// without a look at the executor.
+// People as plain Swift values, and predicates evaluated over them directly from their text: slow, and written
+// independently of the executor.
 
 import RegnumEngine
 import RegnumQuery
@@ -206,7 +206,7 @@ struct ReferenceEvaluator {
         case .endsWith: return !value.isEmpty && found.reversed().starts(with: value.reversed())
         case .contains: return !value.isEmpty && found.indices.contains { found[$0...].starts(with: value) }
         default:
-            // LIKE of plain text between optional stars, all that the tests ask.
+            // LIKE of plain text between optional stars, the only form that the tests use.
             var core = value[...]
             let isOpenAtStart = core.first == 0x2A
             if isOpenAtStart { core = core.dropFirst() }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Publishers and operations started on actors: all of it arrives there.
+// Publishers and operations started on actors: all values arrive there.
 
 #if canImport(Combine) || Publishers
     import Dispatch
@@ -8,8 +8,8 @@
     import RegnumReactive
     import Testing
 
-    /// Has a Realm, and keeps what its subscriptions receive. The closures of the subscriptions are isolated to it, which
-    /// the language checks at each call.
+    /// Has a Realm, and keeps the values that its subscriptions receive. The closures of the subscriptions are isolated
+    /// to it, which the language checks at each call.
     private actor Keeper {
         private let configuration: Realm.Configuration
         private var realm: Realm?
@@ -31,7 +31,7 @@
             }
         }
 
-        /// Waits until so many words have come, or the test's time is over.
+        /// Waits for this number of records, or until the time of the test is over.
         func words(_ count: Int) async -> [String] {
             await withTaskCancellationHandler {
                 if words.count < count, !Task.isCancelled {
@@ -121,7 +121,7 @@
             keep(object.delete(thread: thread)) { "deleted" }
         }
 
-        /// To be subscribed to elsewhere.
+        /// Subscribed to on another actor.
         func operation() throws -> Handed<RealmPublishers.Operation<Void>> {
             let object = try #require(opened().objects(FakeObject.self).first)
             return Handed(value: object.update { $0.value = "never" })
@@ -129,7 +129,7 @@
     }
 
     private struct Handed<Value>: @unchecked Sendable {
-        // Sendable: used on the actor, or where it does not belong on purpose.
+        // Sendable: used on the actor, or on the wrong thread on purpose.
         let value: Value
     }
 
@@ -145,7 +145,7 @@
             try await keeper.write { $0.add(FakeObject("1", "one")) }
         }
 
-        @Test("a collection's changes arrive on the actor, its own and those of others")
+        @Test("Changes of a collection arrive on the actor, made by itself and by others")
         func collections() async throws {
             try await keeper.observeChanges()
             #expect(await keeper.words(1) == ["initial 1"])
@@ -160,18 +160,18 @@
             await keeper.close()
         }
 
-        @Test("an object's changes arrive on the actor, and its end")
+        @Test("Changes and the deletion of an object arrive on the actor")
         func objects() async throws {
             try await keeper.observeObject()
             try await keeper.write { $0.objects(FakeObject.self)[0].value = "uno" }
-            // Commits that come before the actor's next turn are told as one.
+            // Commits before the actor runs again are reported as one.
             _ = await keeper.words(1)
             try await keeper.write { $0.deleteAll() }
             #expect(await keeper.words(2) == [#"["value"] uno"#, "finished"])
             await keeper.close()
         }
 
-        @Test("a projection's changes arrive on the actor")
+        @Test("Changes of a projection arrive on the actor")
         func projections() async throws {
             try await keeper.observeProjection()
             try await keeper.write { $0.objects(FakeObject.self)[0].number = 4 }
@@ -180,7 +180,7 @@
             await keeper.close()
         }
 
-        @Test("findAll, sorted and reactive work on an actor")
+        @Test("`findAll`, `sorted` and `reactive` work on an actor")
         func finding() async throws {
             try await keeper.reactive()
             #expect(await keeper.words(1) == ["one nil"])
@@ -190,7 +190,7 @@
         }
 
         @Test(
-            "operations started on an actor end there, when its Realm shows them",
+            "An operation started on an actor completes there, when its Realm shows the change",
             arguments: [ReactiveRealmThread.current, .background])
         func operations(_ thread: ReactiveRealmThread) async throws {
             try await keeper.add("2", thread)
@@ -206,7 +206,7 @@
             await keeper.close()
         }
 
-        @Test("an operation of an actor's object that starts elsewhere fails with wrongThread")
+        @Test("An operation on an actor's object fails with wrongThread if it starts elsewhere")
         func elsewhere() async throws {
             let operation = try await keeper.operation()
             let queue = DispatchQueue(label: "elsewhere")

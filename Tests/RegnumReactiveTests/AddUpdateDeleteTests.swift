@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReactiveSwiftRealm's own tests of writing, and what seed 004 says about threads: one test for each behaviour, here
-// and in the background.
+// ReactiveSwiftRealm's own tests of writing, and the thread rules of seed 004: one test for each behaviour, on the
+// current thread and in the background.
 
 #if canImport(Combine) || Publishers
     import Dispatch
@@ -17,7 +17,7 @@
 
         init() throws { stage = try Stage() }
 
-        /// What is stored, by id.
+        /// The stored objects, by id.
         func stored() -> [String: String] {
             stage.on { realm in
                 Dictionary(uniqueKeysWithValues: realm.objects(FakeObject.self).map { ($0.id, $0.value) })
@@ -30,14 +30,14 @@
 
         // MARK: One
 
-        @Test("add stores the object", arguments: threads)
+        @Test("`add` stores the object", arguments: threads)
         func adds(_ thread: ReactiveRealmThread) {
             let record = stage.record { FakeObject("1", "a").add(realm: $0, thread: thread) }
             record.ended()
             #expect(stored() == ["1": "a"])
         }
 
-        @Test("add sends a value and finishes, on the queue where it was started", arguments: threads)
+        @Test("`add` sends a value and finishes, on the queue that started it", arguments: threads)
         func addSignals(_ thread: ReactiveRealmThread) {
             let record = stage.record { FakeObject("1").add(realm: $0, thread: thread) }
             record.ended()
@@ -46,7 +46,7 @@
             #expect(record.callsElsewhere == 0)
         }
 
-        @Test("add changes nothing before it is subscribed to")
+        @Test("`add` changes nothing before a subscription")
         func addIsCold() {
             let operation = stage.on { Turn(FakeObject("1").add(realm: $0)) }
             #expect(stored().isEmpty)
@@ -54,7 +54,7 @@
             #expect(stored().count == 1)
         }
 
-        @Test("add with an update writes over the object with the same key", arguments: threads)
+        @Test("`add` with an update overwrites the object with the same key", arguments: threads)
         func addUpdates(_ thread: ReactiveRealmThread) throws {
             try fill("1")
             let record = stage.record { FakeObject("1", "new").add(realm: $0, update: true, thread: thread) }
@@ -63,14 +63,14 @@
             #expect(stored() == ["1": "new"])
         }
 
-        @Test("add with a policy writes over the object with the same key", arguments: threads)
+        @Test("`add` with a policy overwrites the object with the same key", arguments: threads)
         func addWithPolicy(_ thread: ReactiveRealmThread) throws {
             try fill("1")
             stage.record { FakeObject("1", "new").add(realm: $0, update: .modified, thread: thread) }.ended()
             #expect(stored() == ["1": "new"])
         }
 
-        @Test("add of a key that exists fails and changes nothing", arguments: threads)
+        @Test("`add` of a key that exists fails and changes nothing", arguments: threads)
         func addTwice(_ thread: ReactiveRealmThread) throws {
             try fill("1")
             let record = stage.record { FakeObject("1", "new").add(realm: $0, thread: thread) }
@@ -81,7 +81,7 @@
             #expect(stage.on { !$0.isInWriteTransaction })
         }
 
-        @Test("add of an object that is stored changes nothing and succeeds", arguments: threads)
+        @Test("`add` of a stored object changes nothing and succeeds", arguments: threads)
         func addStored(_ thread: ReactiveRealmThread) throws {
             try fill("1")
             let record = try stage.record {
@@ -93,7 +93,7 @@
             #expect(stored() == ["1": "oldValue"])
         }
 
-        @Test("update changes the object", arguments: threads)
+        @Test("`update` changes the object", arguments: threads)
         func updates(_ thread: ReactiveRealmThread) throws {
             try fill("1")
             let record = stage.record { realm in
@@ -103,7 +103,7 @@
             #expect(stored() == ["1": "updatedValue"])
         }
 
-        @Test("update fails where it is started on another thread than the object's", arguments: threads)
+        @Test("`update` fails if it starts on another thread than the object's", arguments: threads)
         func updateElsewhere(_ thread: ReactiveRealmThread) throws {
             try fill("1")
             let operation = stage.on { realm in
@@ -116,7 +116,7 @@
             #expect(stored() == ["1": "oldValue"])
         }
 
-        @Test("update in the background runs on another thread, with an object of that thread")
+        @Test("`update` in the background runs on another thread, with an object of that thread")
         func updateRunsElsewhere() throws {
             try fill("1")
             let ran = Mutex<[Bool]>([])
@@ -132,7 +132,7 @@
             #expect(ran.withLock { $0 } == [true])
         }
 
-        @Test("update in the background delivers where it was started, when the change is to be seen there")
+        @Test("`update` in the background delivers on the starting queue, once the change is visible there")
         func updateDeliversAtHome() throws {
             try fill("1")
             let seen = Mutex<[String]>([])
@@ -150,7 +150,7 @@
             #expect(record.callsElsewhere == 0)
         }
 
-        @Test("update in the background fails where the object was deleted before its turn")
+        @Test("`update` in the background fails if the object was deleted before it runs")
         func updateOfDeleted() throws {
             try fill("1")
             let record = try stage.on { realm in
@@ -167,7 +167,7 @@
             #expect(record.callsElsewhere == 0)
         }
 
-        @Test("delete removes the object", arguments: threads)
+        @Test("`delete` removes the object", arguments: threads)
         func deletes(_ thread: ReactiveRealmThread) throws {
             try fill("1", "2")
             let record = stage.record { realm in
@@ -178,7 +178,7 @@
             #expect(stored().keys.sorted() == ["2"])
         }
 
-        @Test("an operation on an object that was deleted fails", arguments: threads)
+        @Test("An operation on a deleted object fails", arguments: threads)
         func onDeleted(_ thread: ReactiveRealmThread) throws {
             try fill("1")
             let record = try stage.record { realm in
@@ -191,7 +191,7 @@
 
         // MARK: Many
 
-        @Test("many are added", arguments: threads)
+        @Test("Many objects are added", arguments: threads)
         func addsMany(_ thread: ReactiveRealmThread) {
             let record = stage.record { [FakeObject("1"), FakeObject("2")].add(realm: $0, thread: thread) }
             record.ended()
@@ -199,7 +199,7 @@
             #expect(stored().count == 2)
         }
 
-        @Test("many are added over those with the same keys, with an update", arguments: threads)
+        @Test("Many objects are added with an update, over those with the same keys", arguments: threads)
         func addsManyOver(_ thread: ReactiveRealmThread) throws {
             try fill("1", "2")
             stage.record {
@@ -208,7 +208,7 @@
             #expect(stored() == ["1": "a", "2": "oldValue", "3": "b"])
         }
 
-        @Test("of many with a key that exists none is added", arguments: threads)
+        @Test("If one key exists, none of many objects is added", arguments: threads)
         func addsNone(_ thread: ReactiveRealmThread) throws {
             try fill("2")
             let record = stage.record { [FakeObject("1"), FakeObject("2")].add(realm: $0, thread: thread) }
@@ -216,14 +216,14 @@
             #expect(stored() == ["2": "oldValue"])
         }
 
-        @Test("of many with one key twice none is added", arguments: threads)
+        @Test("If two objects have the same key, none of many is added", arguments: threads)
         func addsNoneOfTwins(_ thread: ReactiveRealmThread) {
             let record = stage.record { [FakeObject("1"), FakeObject("1")].add(realm: $0, thread: thread) }
             #expect(record.ended().failure == .alreadyExists)
             #expect(stored().isEmpty)
         }
 
-        @Test("new and stored ones are added together", arguments: threads)
+        @Test("New and stored objects are added together", arguments: threads)
         func addsMixed(_ thread: ReactiveRealmThread) throws {
             try fill("1")
             let record = stage.record { realm in
@@ -233,7 +233,7 @@
             #expect(stored().count == 2)
         }
 
-        @Test("many are updated", arguments: threads)
+        @Test("Many objects are updated", arguments: threads)
         func updatesMany(_ thread: ReactiveRealmThread) throws {
             try fill("1", "2")
             let record = stage.record { realm in
@@ -243,7 +243,7 @@
             #expect(stored() == ["1": "oldValue!", "2": "oldValue!"])
         }
 
-        @Test("of many none is updated in the background where one is gone")
+        @Test("If one object is deleted, none of many is updated in the background")
         func updatesNone() throws {
             try fill("1", "2")
             let record = try stage.on { realm in
@@ -259,7 +259,7 @@
             #expect(stored() == ["1": "oldValue"])
         }
 
-        @Test("many are deleted", arguments: threads)
+        @Test("Many objects are deleted", arguments: threads)
         func deletesMany(_ thread: ReactiveRealmThread) throws {
             try fill("1", "2", "3")
             let record = stage.record { realm in
@@ -271,9 +271,10 @@
 
         // MARK: The rules
 
-        @Test("no Realm given means the default configuration's, also in the background", arguments: threads)
+        @Test(
+            "Without a Realm, an operation uses the default configuration, also in the background", arguments: threads)
         func usesGivenConfiguration(_ thread: ReactiveRealmThread) throws {
-            // Another configuration than the default one: the object's own is used, which the original did not.
+            // With another configuration than the default, the object's own is used, unlike in the original.
             try fill("1")
             stage.record { realm in
                 realm.objects(FakeObject.self)[0].update(thread: thread) { $0.value = "here" }
@@ -281,7 +282,7 @@
             #expect(stored() == ["1": "here"])
         }
 
-        @Test("an operation in the background that is started where nothing can be delivered fails")
+        @Test("A background operation fails if it starts where nothing can be delivered")
         func nowhereToDeliver() async throws {
             let configuration = stage.configuration
             let failure = await withCheckedContinuation { continuation in
@@ -296,7 +297,7 @@
             #expect(stored().isEmpty)
         }
 
-        @Test("inside a write an operation is part of it")
+        @Test("An operation inside a write is part of it")
         func joinsWrite() {
             stage.on { realm in
                 realm.beginWrite()
@@ -309,7 +310,7 @@
             #expect(stored().isEmpty)
         }
 
-        @Test("a cancelled operation in the background that has not begun changes nothing")
+        @Test("A background operation that is cancelled before it begins changes nothing")
         func cancelled() throws {
             try stage.on { realm in
                 realm.beginWrite()
@@ -324,7 +325,7 @@
             #expect(stored().keys.sorted() == ["1", "3"])
         }
 
-        @Test("an error of the Realm is passed on")
+        @Test("An error of the Realm is passed on")
         func passesErrorsOn() {
             let nowhere = Realm.Configuration(
                 fileURL: URL(fileURLWithPath: "/dev/null/none.realm"), objectTypes: [FakeObject.self, FakePart.self])
@@ -335,7 +336,7 @@
         }
     }
 
-    /// Takes a publisher to another thread, where its use is what is tested.
+    /// Moves a publisher to another thread, because its use there is under test.
     struct Turn<P>: @unchecked Sendable {
         // Sendable: see above.
         let publisher: P

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Change sets say which objects have changed, not only where.
+// Change sets report which objects have changed, not only their positions.
 
 #if canImport(Combine) || Publishers
     import Foundation
@@ -38,11 +38,11 @@
             }
         }
 
-        /// How the runners are observed.
+        /// The ways of observing the runners.
         enum Kind: CaseIterable {
             case all, sorted, filtered, distinct, list, sortedList, projected
 
-            /// The ids that are shown, with each change set.
+            /// The visible ids, with each change set.
             func observe(_ realm: Realm, _ take: @escaping ([UInt64], RealmChangeset?) -> Void) -> AnyCancellable {
                 func on<C: RealmCollection>(_ collection: C, id: @escaping (C.Element) -> UInt64) -> AnyCancellable {
                     collection.reactive().sink { results in take(results.value.map(id), results.changes) }
@@ -75,7 +75,7 @@
             { realm in realm.delete(realm.objects(Runner.self).where { $0.name == "eve" }) },
         ]
 
-        @Test("deleted, inserted and updated objects are named", arguments: Kind.allCases)
+        @Test("A change set has the ids of deleted, inserted and updated objects", arguments: Kind.allCases)
         func named(_ kind: Kind) throws {
             var shown: [[UInt64]] = []
             var told: [RealmChangeset] = []
@@ -100,7 +100,7 @@
             #expect(names >= 4)
         }
 
-        @Test("of an element of a list that was replaced the new one is named")
+        @Test("For a replaced list element, the change set has the id of the new object")
         func replaced() throws {
             let record = stage.record { $0.objects(Runner.self)[0].team.arrayWithChangesetPublisher }
             try stage.write { realm in
@@ -111,7 +111,7 @@
             #expect(record.received.last?.1?.updated == [1] && record.received.last?.1?.updatedIDs == [first])
         }
 
-        @Test("values have no identities, and positions alone make change sets equal")
+        @Test("Values have no ids, and change sets are equal if their positions are")
         func values() throws {
             let record = stage.record { $0.objects(Runner.self)[0].laps.reactive() }
             try stage.write { realm in realm.objects(Runner.self)[0].laps.append(7) }

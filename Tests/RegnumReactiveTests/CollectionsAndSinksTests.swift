@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RxRealm's part: collections, arrays, change sets, Realms, objects, and sinks that write.
+// The RxRealm API: collections, arrays, change sets, Realms, objects, and sinks that write.
 
 #if canImport(Combine) || Publishers
     import Dispatch
@@ -22,7 +22,7 @@
 
         // MARK: Collections
 
-        @Test("with a synchronous start the first value comes with the subscription, and once")
+        @Test("A synchronous start sends the first value once, during the subscription")
         func startsSynchronously() throws {
             let record = Record<Results<FakeObject>, Never>(stage.queue)
             stage.on { realm in
@@ -35,7 +35,7 @@
             #expect(record.count == 2)
         }
 
-        @Test("without it the first value comes at the next turn")
+        @Test("Without a synchronous start the first value is sent later on the queue")
         func startsLater() {
             let record = Record<Results<FakeObject>, Never>(stage.queue)
             stage.on { realm in
@@ -46,7 +46,7 @@
             #expect(record.count == 1)
         }
 
-        @Test("a change between the synchronous start and the first turn is not lost")
+        @Test("A change between a synchronous start and the first delivery is not lost")
         func losesNothing() throws {
             let record = Record<[FakeObject], Never>(stage.queue)
             try stage.on { realm in
@@ -57,7 +57,7 @@
             #expect(record.received.map(\.count) == [1, 2])
         }
 
-        @Test("key paths limit what counts as a modification")
+        @Test("Key paths limit what counts as a modification")
         func keyPaths() throws {
             let record = stage.record { RealmPublishers.collection(from: Self.all($0), keyPaths: ["value"]) }
             try stage.write { Self.all($0)[0].number = 3 }
@@ -66,7 +66,7 @@
             #expect(record.count == 2)
         }
 
-        @Test("values come on a queue")
+        @Test("Values arrive on a given queue")
         func onQueue() throws {
             let other = DispatchQueue(label: "other")
             let record = Record<Int, Never>(other)
@@ -80,7 +80,7 @@
             record.cancel()
         }
 
-        @Test("array sends arrays that stay as they are")
+        @Test("`array` sends arrays that do not change")
         func arrays() throws {
             let record = stage.record { RealmPublishers.array(from: Self.all($0)) }
             try stage.write { $0.add(FakeObject("2")) }
@@ -89,7 +89,7 @@
             #expect(later.received.map(\.count) == [2])
         }
 
-        @Test("changeset sends the collection with what has changed", arguments: [true, false])
+        @Test("`changeset` sends the collection with its changes", arguments: [true, false])
         func changesets(_ synchronousStart: Bool) throws {
             let record = stage.record {
                 RealmPublishers.changeset(from: Self.all($0), synchronousStart: synchronousStart)
@@ -98,7 +98,7 @@
             #expect(record.received.map(\.1) == [nil, RealmChangeset(deleted: [], inserted: [1], updated: [])])
         }
 
-        @Test("arrayWithChangeset sends arrays with what has changed, and heeds its start", arguments: [true, false])
+        @Test("`arrayWithChangeset` sends arrays with their changes, and honours its start", arguments: [true, false])
         func arraysWithChangesets(_ synchronousStart: Bool) throws {
             let record = Record<([FakeObject], RealmChangeset?), Never>(stage.queue)
             stage.on { realm in
@@ -112,7 +112,7 @@
             #expect(record.received.last?.1?.inserted == [0])
         }
 
-        @Test("lists, sets and linking objects are collections too")
+        @Test("Lists, sets and linking objects are collections too")
         func otherCollections() throws {
             let record = stage.record { RealmPublishers.changeset(from: Self.all($0)[0].set) }
             try stage.write { Self.all($0)[0].set.insert(5) }
@@ -120,7 +120,7 @@
             #expect(stage.on { Self.all($0)[0].set.toAnyCollection().toArray() } == [5])
         }
 
-        @Test("arrays of objects can be handed over")
+        @Test("Arrays of objects can be handed over to another thread")
         func arraysAcross() throws {
             let other = DispatchQueue(label: "other")
             let record = Record<[String], Never>(other)
@@ -134,14 +134,14 @@
 
         // MARK: Realms and objects
 
-        @Test("from a Realm come its notifications")
+        @Test("A Realm publishes its notifications")
         func realms() throws {
             let record = stage.record { RealmPublishers.from(realm: $0) }
             try stage.write { $0.add(FakeObject("2")) }
             #expect(record.received.map(\.1) == [.didChange])
         }
 
-        @Test("from an object comes the object, then each change, and an error when it is deleted")
+        @Test("An object publishes itself, then each change, and an error when it is deleted")
         func objects() throws {
             let record = stage.record { RealmPublishers.from(object: Self.all($0)[0]) }
             #expect(record.count == 1)
@@ -151,7 +151,7 @@
             #expect(record.failure == .objectDeleted)
         }
 
-        @Test("from an object without an initial value, and of some properties only, come those changes")
+        @Test("An object publishes changes of given properties, without an initial value")
         func objectProperties() throws {
             let record = stage.record {
                 RealmPublishers.from(object: Self.all($0)[0], emitInitialValue: false, properties: ["value"])
@@ -162,7 +162,7 @@
             #expect(record.count == 1)
         }
 
-        @Test("from an object on a queue its first value comes there too")
+        @Test("An object published on a queue sends its first value there too")
         func objectOnQueue() {
             let other = DispatchQueue(label: "other")
             let record = Record<String, ReactiveRealmError>(other)
@@ -174,7 +174,7 @@
             record.cancel()
         }
 
-        @Test("propertyChanges sends each property by itself, and an error when the object is deleted")
+        @Test("`propertyChanges` sends each property separately, and an error when the object is deleted")
         func propertyChanges() throws {
             let record = stage.record { RealmPublishers.propertyChanges(object: Self.all($0)[0]) }
             try stage.write { realm in
@@ -188,14 +188,14 @@
 
         // MARK: Sinks
 
-        /// What a sink has told.
+        /// The results that a sink has reported.
         final class Errors: Sendable {
             private let told = Mutex<[ReactiveRealmError?]>([])
             func note(_ error: any Error) { told.withLock { $0.append(error as? ReactiveRealmError) } }
             var all: [ReactiveRealmError?] { told.withLock { $0 } }
         }
 
-        /// Runs on another thread, to its end.
+        /// Runs on another thread, and waits for the end.
         func elsewhere(_ body: @escaping @Sendable () -> Void) {
             let end = DispatchSemaphore(value: 0)
             Thread.detachNewThread {
@@ -207,7 +207,7 @@
 
         func ids() -> [String] { stage.on { Self.all($0).map(\.id).sorted() } }
 
-        @Test("a Realm's sink adds objects, and goes on after one that exists")
+        @Test("A Realm's sink adds objects, and continues after one that exists")
         func sinkAdds() {
             let errors = Errors()
             stage.on { realm in
@@ -218,7 +218,7 @@
             #expect(errors.all == [.alreadyExists])
         }
 
-        @Test("a Realm's sink adds sequences, with a policy over what exists")
+        @Test("A Realm's sink adds sequences, with a policy for existing objects")
         func sinkAddsMany() {
             stage.on { realm in
                 Just([FakeObject("2"), FakeObject("1", "new")]).subscribe(realm.sink.add(update: .all))
@@ -227,7 +227,7 @@
             #expect(stage.on { Self.all($0)[0].value } == "new")
         }
 
-        @Test("a Realm's sink deletes objects, alone and in sequences")
+        @Test("A Realm's sink deletes objects, alone and in sequences")
         func sinkDeletes() throws {
             try stage.write { $0.add([FakeObject("2"), FakeObject("3"), FakeObject("4")]) }
             stage.on { realm in
@@ -237,7 +237,7 @@
             #expect(ids() == ["4"])
         }
 
-        @Test("a Realm's sink tells of a wrong thread, and of what is gone")
+        @Test("A Realm's sink reports a wrong thread, and deleted objects")
         func sinkRefuses() throws {
             let errors = Errors()
             let sink: Turn<RealmPublishers.WriteSink<FakeObject, Never>> = stage.on { realm in
@@ -254,7 +254,7 @@
             #expect(ids().isEmpty)
         }
 
-        @Test("a Realm's sink tells of the failure of upstream")
+        @Test("A Realm's sink reports a failure of its upstream")
         func sinkTellsFailure() {
             let errors = Errors()
             stage.on { realm in
@@ -264,7 +264,7 @@
             #expect(errors.all == [.wrongThread])
         }
 
-        @Test("a static sink opens its Realm where values arrive")
+        @Test("A static sink opens its Realm on the thread where values arrive")
         func staticSinkAdds() {
             let configuration = stage.configuration
             elsewhere {
@@ -275,7 +275,7 @@
             #expect(ids() == ["1", "2", "3", "4"])
         }
 
-        @Test("a static sink deletes from the Realm that the objects belong to")
+        @Test("A static sink deletes from the Realm of the objects")
         func staticSinkDeletes() throws {
             try stage.write { $0.add([FakeObject("2"), FakeObject("3"), FakeObject("4")]) }
             stage.on { realm in
@@ -285,7 +285,7 @@
             #expect(ids() == ["2"])
         }
 
-        /// What `told` does as each write begins on the stage that follows a commit from elsewhere.
+        /// Calls `told` when a write begins on the stage after a commit from another thread.
         func toldWithin(_ told: @escaping (Realm) -> Void) -> NotificationToken {
             stage.on { realm in
                 realm.autorefresh = false
@@ -301,7 +301,7 @@
             }
         }
 
-        @Test("what arrives at a Realm's sink within a write that begins is a part of that write")
+        @Test("A value that arrives at a Realm's sink while a write begins becomes part of that write")
         func sinkWithinBegin() throws {
             let errors = Errors()
             let token = toldWithin { realm in
@@ -320,8 +320,8 @@
             stage.on { _ in _ = token.invalidate() }
         }
 
-        // It waited for the write within which it was fed.
-        @Test("a static sink tells that it cannot write within the beginning write of another Realm of its thread")
+        // The sink once waited for the write during which it received the value.
+        @Test("A static sink reports that it cannot write while a write of another Realm begins on its thread")
         func staticSinkWithinBegin() {
             let configuration = stage.configuration
             var codes: [Realm.Error.Code?] = []
@@ -340,7 +340,7 @@
             stage.on { _ in _ = token.invalidate() }
         }
 
-        @Test("a cancelled sink writes no longer")
+        @Test("A cancelled sink no longer writes")
         func sinkCancels() {
             stage.on { realm in
                 let subject = PassthroughSubject<FakeObject, Never>()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that go to other threads: frozen, by reference, or observed there in the first place.
+// Values that are handed to other threads: frozen, by reference, or observed there from the start.
 
 #if canImport(Combine) || Publishers
     import Dispatch
@@ -30,7 +30,7 @@
             return (record, AnyCancellable(record))
         }
 
-        @Test("frozen values stay as they were")
+        @Test("Frozen values do not change")
         func freezes() throws {
             let record = stage.record { $0.objects(FakeObject.self).collectionPublisher.freeze() }
             try stage.write { $0.add(FakeObject("2")) }
@@ -38,7 +38,7 @@
             #expect(record.received.map(\.isFrozen) == [true, true])
         }
 
-        @Test("frozen objects and changes of all kinds stay as they were")
+        @Test("Frozen objects and changes of all kinds do not change")
         func freezesChanges() throws {
             let objects = stage.record { valuePublisher(Self.object($0)).freeze() }
             let changes = stage.record { changesetPublisher(Self.object($0)).freeze() }
@@ -79,7 +79,7 @@
             #expect(sectioned.isFrozen && sectioned.allKeys == ["c"])
         }
 
-        @Test("a reference brings a collection to another queue, where it is live")
+        @Test("A reference hands a collection to another queue, where it is live")
         func handsOver() throws {
             let (record, bag) = receive(
                 { [other] in $0.objects(FakeObject.self).collectionPublisher.threadSafeReference().receive(on: other) },
@@ -93,7 +93,7 @@
             bag.cancel()
         }
 
-        @Test("a reference brings an object, and its changes, to another queue")
+        @Test("A reference hands an object and its changes to another queue")
         func handsObjectsOver() throws {
             let (values, first) = receive(
                 { [other] in valuePublisher(Self.object($0)).threadSafeReference().receive(on: other) },
@@ -115,7 +115,7 @@
             second.cancel()
         }
 
-        @Test("a reference brings changes of collections, maps and sections to another queue")
+        @Test("A reference hands changes of collections, maps and sections to another queue")
         func handsChangesOver() throws {
             let (results, first) = receive(
                 { [other] in $0.objects(FakeObject.self).changesetPublisher.threadSafeReference().receive(on: other) },
@@ -153,7 +153,7 @@
             for bag in [first, second, third] { bag.cancel() }
         }
 
-        @Test("receive(on:) hands over as well, without the word")
+        @Test("`receive(on:)` hands values over without an explicit reference")
         func receivesOn() throws {
             let (record, bag) = receive(
                 { [other] in $0.objects(FakeObject.self).collectionPublisher.receive(on: other) }, { $0.count })
@@ -162,7 +162,7 @@
             bag.cancel()
         }
 
-        @Test("subscribe(on:) observes on the queue itself")
+        @Test("`subscribe(on:)` observes on the queue itself")
         func subscribesOn() throws {
             let (record, bag) = receive(
                 { [other] in $0.objects(FakeObject.self).changesetPublisher.subscribe(on: other) },
@@ -179,7 +179,7 @@
             bag.cancel()
         }
 
-        @Test("asyncOpen sends one Realm of the queue, and finishes")
+        @Test("`asyncOpen` sends one Realm of the queue, and finishes")
         func opens() {
             let configuration = stage.configuration
             let record = Record<Int, any Error>(other)
@@ -189,7 +189,7 @@
             #expect(record.isFinished && record.callsElsewhere == 0)
         }
 
-        @Test("the Realm of asyncOpen knows the line that has asked for it")
+        @Test("A pin of a Realm from asyncOpen names the line that called it")
         func place() {
             let record = Record<Bool, any Error>(other)
             let line: UInt = #line + 1
@@ -198,7 +198,7 @@
             #expect(record.ended().received == [true])
         }
 
-        @Test("asyncOpen fails with the error of the opening")
+        @Test("`asyncOpen` fails with the error of the opening")
         func failsToOpen() {
             let nowhere = Realm.Configuration(
                 fileURL: URL(fileURLWithPath: "/dev/null/none.realm"), objectTypes: [FakeObject.self, FakePart.self])

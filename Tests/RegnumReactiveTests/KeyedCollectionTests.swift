@@ -19,7 +19,7 @@
             keyPaths == nil ? map.changesetPublisher : map.changesetPublisher(keyPaths: keyPaths)
         }
 
-        @Test("generic code gets the map at the beginning and after each change")
+        @Test("Generic code receives the map initially and after each change")
         func generic() throws {
             let stage = try Stage()
             try stage.write { $0.add(FakeObject("1")) }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Projections, what they show of collections, and collections of them, as publishers.
+// Projections, their projected collections, and collections of projections, as publishers.
 
 #if canImport(Combine) || Publishers
     import Dispatch
@@ -40,7 +40,7 @@
             try stage.write { realm in realm.object(ofType: FakeObject.self, forPrimaryKey: id).map(body) }
         }
 
-        @Test("objectWillChange tells of what the projection shows, of nothing else")
+        @Test("`objectWillChange` reports changes of projected properties, and no others")
         func willChange() throws {
             let record = stage.record { projection($0).objectWillChange }
             try change { $0.value = "uno" }
@@ -51,7 +51,7 @@
             #expect(record.isFinished && record.callsElsewhere == 0)
         }
 
-        @Test("valuePublisher sends the projection after each change, and finishes with its object")
+        @Test("`valuePublisher` sends the projection after each change, and finishes when its object is deleted")
         func values() throws {
             let record = stage.record { valuePublisher(projection($0)) }
             #expect(record.count == 0)
@@ -61,7 +61,7 @@
             #expect(record.isFinished && record.count == 1)
         }
 
-        @Test("changesetPublisher tells changes by the projection's names")
+        @Test("`changesetPublisher` reports changes by the projection's names")
         func changes() throws {
             let record = stage.record { changesetPublisher(projection($0)) }
             try change("other") { $0.value = "near" }
@@ -75,7 +75,7 @@
             #expect(record.isFinished && record.count == 1)
         }
 
-        @Test("key paths limit what is told, by name and by path", arguments: [true, false])
+        @Test("Key paths limit the reported changes, by name and by path", arguments: [true, false])
         func keyPaths(_ byName: Bool) throws {
             let record = stage.record { realm in
                 let projection = projection(realm)
@@ -95,7 +95,7 @@
             #expect(record.count == 1 && values.count == 1)
         }
 
-        @Test("a projection goes to another queue by reference, and frozen to any thread")
+        @Test("A projection can be handed to another queue by reference, and frozen to any thread")
         func handsOver() throws {
             let queue = DispatchQueue(label: "other")
             let record = Record<ShelfProjection, any Error>(queue)
@@ -110,7 +110,7 @@
             #expect(frozen.received.map(\.title) == ["uno"])
         }
 
-        @Test("a projected collection sends its values, then what has changed")
+        @Test("A projected collection sends its values, then its changes")
         func projectedCollections() throws {
             let values = stage.record { projection($0).values.collectionPublisher }
             let changes = stage.record { projection($0).values.changesetPublisher }
@@ -128,7 +128,7 @@
             #expect(Array(then) == ["near"])
         }
 
-        @Test("results of projections are collections, with key paths of the projection")
+        @Test("Results of projections are collections, with key paths of the projection")
         func results() throws {
             let record = stage.record {
                 $0.objects(ShelfProjection.self).changesetPublisher(keyPaths: [\ShelfProjection.title])

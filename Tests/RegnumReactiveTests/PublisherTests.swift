@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RealmSwift's publishers: what they tell, when, where, and how often.
+// RealmSwift's publishers: the values, and when, where and how often they arrive.
 
 #if canImport(Combine) || Publishers
     import Dispatch
@@ -9,7 +9,7 @@
     import RegnumTestKit
     import Testing
 
-    /// Something to keep a token in.
+    /// A box for a token.
     final class TokenHolder { var token: NotificationToken? }
 
     @Suite("RealmSwift's publishers")
@@ -23,7 +23,7 @@
 
         static func object(_ realm: Realm) -> FakeObject { realm.objects(FakeObject.self)[0] }
 
-        /// All the things that tell that they change, and a write that changes them.
+        /// All objects that publish changes, and a write that changes each.
         static let changing:
             [(String, @Sendable (Realm) -> AnyPublisher<Void, Never>, @Sendable (FakeObject) -> Void)] =
                 [
@@ -58,7 +58,7 @@
                     ),
                 ]
 
-        @Test("objectWillChange tells of each change, and not of the beginning", arguments: changing.map(\.0))
+        @Test("`objectWillChange` reports each change, and nothing initially", arguments: changing.map(\.0))
         func willChange(_ name: String) throws {
             let (_, publisher, change) = try #require(Self.changing.first { $0.0 == name })
             let record = stage.record(publisher)
@@ -71,7 +71,7 @@
             #expect(record.count == 1)
         }
 
-        @Test("publishers of an object finish when it is deleted")
+        @Test("Publishers of an object finish when it is deleted")
         func finishes() throws {
             let signals = stage.record { Self.object($0).objectWillChange }
             let values = stage.record { valuePublisher(Self.object($0)) }
@@ -82,7 +82,7 @@
             #expect(changes.isFinished && changes.count == 0)
         }
 
-        @Test("valuePublisher of an object sends it after each change")
+        @Test("`valuePublisher` of an object sends it after each change")
         func objectValues() throws {
             let record = stage.record { valuePublisher(Self.object($0)) }
             try stage.write { Self.object($0).value = "b" }
@@ -90,7 +90,7 @@
             #expect(stage.on { _ in record.received.map(\.value) } == ["c", "c"])
         }
 
-        @Test("key paths of an object limit what is told", arguments: [true, false])
+        @Test("Key paths of an object limit the reported changes", arguments: [true, false])
         func objectKeyPaths(_ byName: Bool) throws {
             let record = stage.record { realm in
                 byName
@@ -107,7 +107,7 @@
             #expect(properties.map(\.name) == ["value"])
         }
 
-        @Test("collectionPublisher sends the collection at the beginning and after each change")
+        @Test("`collectionPublisher` sends the collection initially and after each change")
         func collections() throws {
             let record = stage.record { $0.objects(FakeObject.self).collectionPublisher }
             #expect(record.count == 1)
@@ -115,7 +115,7 @@
             #expect(stage.on { _ in record.received.map(\.count) } == [2, 2])
         }
 
-        @Test("key paths of a collection limit what counts as a modification", arguments: [true, false])
+        @Test("Key paths of a collection limit what counts as a modification", arguments: [true, false])
         func collectionKeyPaths(_ byName: Bool) throws {
             let record = stage.record { realm in
                 let results = realm.objects(FakeObject.self)
@@ -129,7 +129,7 @@
             #expect(record.count == 2)
         }
 
-        @Test("changesetPublisher sends the collection, then its changes")
+        @Test("`changesetPublisher` sends the collection, then its changes")
         func changesets() throws {
             let record = stage.record { $0.objects(FakeObject.self).changesetPublisher }
             try stage.write { realm in
@@ -146,7 +146,7 @@
             #expect((deletions, insertions, modifications) == ([], [1], [0]))
         }
 
-        @Test("maps and sections send their changes too")
+        @Test("Maps and sections send their changes too")
         func mapsAndSections() throws {
             let maps = stage.record { Self.object($0).map.changesetPublisher }
             let values = stage.record { Self.object($0).map.collectionPublisher }
@@ -172,7 +172,7 @@
 
         // MARK: Tokens
 
-        @Test("saveToken lets a write go untold")
+        @Test("`saveToken` allows a write without a notification")
         func savesToken() throws {
             let holder = TokenHolder()
             let record = stage.record {
@@ -188,7 +188,7 @@
             #expect(record.count == 2)
         }
 
-        @Test("tokens of Realms, objects, change sets, maps and signals are kept as well")
+        @Test("Tokens of Realms, objects, change sets, maps and signals are kept too")
         func savesTokens() {
             let holders = (0..<5).map { _ in TokenHolder() }
             let bag = stage.on { realm in
@@ -209,7 +209,7 @@
 
         // MARK: Demand
 
-        @Test("what was not asked for waits: the last of values")
+        @Test("Without demand, the last value waits")
         func demandOfValues() throws {
             let record = stage.record({ $0.objects(FakeObject.self).collectionPublisher }, demand: .max(1))
             #expect(record.count == 1)
@@ -221,7 +221,7 @@
             #expect(record.callsElsewhere == 0)
         }
 
-        @Test("what was not asked for waits: all of the changes, in order")
+        @Test("Without demand, all changes wait, in order")
         func demandOfChanges() throws {
             let record = stage.record({ $0.objects(FakeObject.self).changesetPublisher }, demand: .none)
             for id in ["2", "3"] { try stage.write { $0.add(FakeObject(id)) } }
@@ -238,7 +238,7 @@
             #expect(insertions == [2])
         }
 
-        @Test("the end of an object waits for what comes before it")
+        @Test("The completion after a deletion waits for the values before it")
         func endWaits() throws {
             let record = stage.record({ changesetPublisher(Self.object($0)) }, demand: .none)
             try stage.write { Self.object($0).value = "b" }
@@ -249,7 +249,7 @@
             #expect(record.count == 1 && record.isFinished)
         }
 
-        @Test("a dropped subscription observes no longer")
+        @Test("A dropped subscription receives nothing")
         func dropped() throws {
             var calls = 0
             stage.on { realm in
@@ -260,9 +260,9 @@
             #expect(calls == 0)
         }
 
-        // MARK: Misuse
+        // MARK: Programmer errors
 
-        @Test("what cannot be observed is misuse, when it is subscribed to")
+        @Test("Subscribing to an unmanaged or frozen object is a programmer error")
         func refuses() throws {
             let unmanaged = catchMisuse { _ = FakeObject().objectWillChange.sink {} }
             #expect(
@@ -274,7 +274,7 @@
             #expect(frozen?.contains("Frozen Realms do not change") == true)
         }
 
-        @Test("only queues can be subscribed on")
+        @Test("Only queues can be used with subscribe(on:)")
         func refusesSchedulers() throws {
             let stage = stage
             let words = catchMisuse {
@@ -285,7 +285,7 @@
             #expect(words?.contains("only serial dispatch queues are currently implemented") == true)
         }
 
-        @Test("concurrent queues cannot be subscribed on")
+        @Test("Concurrent queues cannot be used with subscribe(on:)")
         func refusesConcurrentQueues() throws {
             let concurrent = DispatchQueue(label: "many", attributes: .concurrent)
             let words = try catchMisuse {

@@ -17,7 +17,7 @@
             try stage.write { realm in for (id, value) in pairs { realm.add(FakeObject(id, value)) } }
         }
 
-        /// Another thread's look at an operation of the stage's Realm.
+        /// Runs an operation on the stage's Realm from another thread.
         func failureElsewhere<O>(
             _ operation: (Realm) -> RealmPublishers.Operation<O>
         ) -> ReactiveRealmError? {
@@ -31,7 +31,7 @@
 
         // MARK: Finding
 
-        @Test("findBy a key sends the object and finishes")
+        @Test("`findBy` a key sends the object and finishes")
         func findsByKey() throws {
             try fill(["1": "a", "2": "b"])
             let record = stage.record { FakeObject.findBy(key: "2", realm: $0) }
@@ -39,19 +39,19 @@
             #expect(stage.on { _ in record.received.map { $0?.value } } == ["b"])
         }
 
-        @Test("findBy a key that nothing has sends nil and finishes")
+        @Test("`findBy` a missing key sends nil and finishes")
         func findsNothing() {
             let record = stage.record { FakeObject.findBy(key: "2", realm: $0) }
             #expect(record.isFinished)
             #expect(record.received == [nil])
         }
 
-        @Test("findBy a key fails on another thread than the Realm's")
+        @Test("`findBy` a key fails on another thread than the Realm's")
         func findsByKeyElsewhere() {
             #expect(failureElsewhere { FakeObject.findBy(key: "2", realm: $0) } == .wrongThread)
         }
 
-        @Test("findBy a query sends results and finishes")
+        @Test("`findBy` a query sends results and finishes")
         func findsByQuery() throws {
             try fill(["1": "a"])
             let record = stage.record { FakeObject.findBy(query: "value = 'a'", realm: $0) }
@@ -59,19 +59,19 @@
             #expect(stage.on { _ in record.received.map { $0.map(\.id) } } == [["1"]])
         }
 
-        @Test("findBy a query sends only what matches, with arguments")
+        @Test("`findBy` a query sends only matches, with arguments")
         func findsOnlyMatching() throws {
             try fill(["1": "a", "2": "b", "3": "a"])
             let record = stage.record { FakeObject.findBy(query: "value = %@ AND id != %@", "a", "1", realm: $0) }
             #expect(stage.on { _ in record.received.map { $0.map(\.id) } } == [["3"]])
         }
 
-        @Test("findBy a query fails on another thread than the Realm's")
+        @Test("`findBy` a query fails on another thread than the Realm's")
         func findsByQueryElsewhere() {
             #expect(failureElsewhere { FakeObject.findBy(query: "id = '1'", realm: $0) } == .wrongThread)
         }
 
-        @Test("findAll sends all, live, and finishes")
+        @Test("`findAll` sends all objects as live results, and finishes")
         func findsAll() throws {
             try fill(["1": "a", "2": "b"])
             let record = stage.record { FakeObject.findAll(realm: $0) }
@@ -80,28 +80,28 @@
             #expect(stage.on { _ in record.received.map(\.count) } == [3])
         }
 
-        @Test("findAll fails on another thread than the Realm's")
+        @Test("`findAll` fails on another thread than the Realm's")
         func findsAllElsewhere() {
             #expect(failureElsewhere { FakeObject.findAll(realm: $0) } == .wrongThread)
         }
 
         // MARK: Observing
 
-        @Test("reactive sends the results as they are")
+        @Test("`reactive` sends the results as they are")
         func initialValue() throws {
             try fill(["1": "a"])
             let record = stage.record { FakeObject.findAll(realm: $0).reactive() }
             #expect(stage.on { _ in record.received.map(\.value.count) } == [1])
         }
 
-        @Test("reactive sends no changes with the first value")
+        @Test("`reactive` sends no changes with the first value")
         func initialChanges() throws {
             try fill(["1": "a"])
             let record = stage.record { FakeObject.findAll(realm: $0).reactive() }
             #expect(record.received.map(\.changes) == [nil])
         }
 
-        @Test("reactive goes on after findAll has finished, and sends each change")
+        @Test("`reactive` continues after findAll has finished, and sends each change")
         func valueOnChange() throws {
             let record = stage.record { FakeObject.findAll(realm: $0).reactive() }
             try fill(["1": "a"])
@@ -114,7 +114,7 @@
             #expect(record.count == 3)
         }
 
-        @Test("reactive tells what was added, updated and deleted")
+        @Test("`reactive` reports additions, updates and deletions")
         func changes() throws {
             try fill(["1": "a", "2": "b"])
             let record = stage.record { FakeObject.findAll(realm: $0).reactive() }
@@ -129,7 +129,7 @@
                 ])
         }
 
-        @Test("reactive of a collection does without a look-up, also of a list")
+        @Test("`reactive` of a collection needs no query, also for a list")
         func reactiveCollections() throws {
             try fill(["1": "a"])
             let record = stage.record { $0.objects(FakeObject.self)[0].list.reactive() }
@@ -140,9 +140,9 @@
             #expect(record.received.map(\.changes?.inserted) == [nil, [0]])
         }
 
-        // MARK: Sorting and filtering on the way
+        // MARK: Sorting and filtering as operators
 
-        @Test("sorted sorts by a property", arguments: [true, false])
+        @Test("`sorted` sorts by a property", arguments: [true, false])
         func sorts(_ ascending: Bool) throws {
             try fill(["1": "b", "2": "a", "3": "c"])
             let record = stage.record { realm in
@@ -154,14 +154,14 @@
                     == [ascending ? expected : expected.reversed()])
         }
 
-        @Test("sorted ascends where nothing is said")
+        @Test("`sorted` ascends by default")
         func sortsUpwards() throws {
             try fill(["1": "b", "2": "a"])
             let record = stage.record { FakeObject.findAll(realm: $0).sorted(key: "value") }
             #expect(stage.on { _ in record.received.map { $0.map(\.value) } } == [["a", "b"]])
         }
 
-        @Test("sorted results are observed in their order, also for what is added")
+        @Test("Sorted results are observed in their order, also for additions")
         func reactiveSorted() throws {
             try fill(["1": "b", "2": "d"])
             let record = stage.record { FakeObject.findAll(realm: $0).sorted(key: "value").reactive() }
@@ -170,7 +170,7 @@
             #expect(stage.on { _ in record.received.last?.value.map(\.value) } == ["b", "c", "d"])
         }
 
-        @Test("filter keeps what a format describes")
+        @Test("`filter` keeps the objects that match a format")
         func filters() throws {
             try fill(["1": "b", "2": "a"])
             let record = stage.record { FakeObject.findAll(realm: $0).filter("value = %@", "a") }

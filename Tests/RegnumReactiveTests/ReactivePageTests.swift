@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The listing of RegnumReactive.docc/PublishersGuide.md compiles, and stands here as it does there.
+// The listing of RegnumReactive.docc/PublishersGuide.md compiles, and is in this file unchanged.
 
 #if canImport(Combine) || Publishers
     import Dispatch
@@ -55,9 +55,9 @@
         }
     }
 
-    @Suite("The page about publishers")
+    @Suite("The publishers guide")
     struct ReactivePageTests {
-        @Test("its listing stands in this file")
+        @Test("The listing of the guide is in this file")
         func listing() throws {
             let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
                 .deletingLastPathComponent()

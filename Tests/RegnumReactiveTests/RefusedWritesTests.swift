@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sinks and operations cannot write: `onError` is told, or the operation fails, and nothing is changed.
+// Writes that sinks and operations refuse: `onError` is called, or the operation fails, and nothing is changed.
 
 #if canImport(Combine) || Publishers
     import Dispatch
@@ -16,7 +16,7 @@
     private let foreign = "Can only delete an object from the Realm it belongs to."
     private let elsewhereManaged = "Object is already managed by another Realm."
 
-    /// The words of the errors that were told.
+    /// The messages of the reported errors.
     private final class Words: Sendable {
         private let words = Mutex<[String]>([])
         var all: [String] { words.withLock { $0 } }
@@ -54,7 +54,7 @@
             }
         }
 
-        @Test("sinks that delete tell of unmanaged objects, alone, in arrays and beside managed ones")
+        @Test("Deleting sinks report unmanaged objects, alone, in arrays and beside managed ones")
         func sinksDelete() {
             expect([foreign]) { realm, words in
                 Just(FakeObject("2")).subscribe(realm.sink.delete { _, error in words.note(error) })
@@ -69,7 +69,7 @@
             }
         }
 
-        @Test("static sinks that delete do so too")
+        @Test("Deleting static sinks report unmanaged objects, alone, in arrays and beside managed ones")
         func staticSinksDelete() {
             expect([foreign, foreign]) { _, words in
                 Just(FakeObject("2")).subscribe(Realm.sink.delete { _, error in words.note(error) })
@@ -85,7 +85,7 @@
             }
         }
 
-        @Test("operations that delete fail", arguments: [ReactiveRealmThread.current, .background])
+        @Test("Operations that delete unmanaged objects fail", arguments: [ReactiveRealmThread.current, .background])
         func operationsDelete(_ thread: ReactiveRealmThread) throws {
             let one = stage.record { FakeObject("2").delete(realm: $0, thread: thread) }
             let many = stage.record { [FakeObject("2"), $0.objects(FakeObject.self)[0]].delete(thread: thread) }
@@ -97,7 +97,7 @@
             stage.on { #expect($0.objects(FakeObject.self).count == 1) }
         }
 
-        @Test("objects of another file are refused by sinks and operations")
+        @Test("Objects of another file are refused by sinks and operations")
         func otherFile() throws {
             let configuration = other.configuration
             try stage.on { realm in
@@ -122,7 +122,7 @@
             #expect(words.all.first?.hasPrefix(elsewhereManaged) == true)
         }
 
-        @Test("so are frozen Realms, and classes that the Realm does not know")
+        @Test("Frozen Realms and unknown classes are refused by sinks")
         func kinds() {
             expect(["Can't perform transactions on a frozen Realm"]) { realm, words in
                 Just(FakeObject("2")).subscribe(realm.freeze().sink.add { _, error in words.note(error) })

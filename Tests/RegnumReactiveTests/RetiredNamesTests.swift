@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// RxRealm's deprecated names give the publishers that today's names give.
+// RxRealm's deprecated names give the same publishers as the current names.
 
 #if canImport(Combine) || Publishers
     import Regnum
     import RegnumReactive
     import Testing
 
-    /// Called through a protocol, so that the compiler does not warn of what is tested.
+    /// Called through a protocol, so that the compiler does not warn about the deprecated calls.
     private protocol RetiredCalls {
         static func collection(_ realm: Realm) -> RealmPublishers.Observation<Results<FakeObject>, Never>
         static func array(_ realm: Realm) -> RealmPublishers.Observation<[FakeObject], Never>
@@ -48,7 +48,7 @@
 
     @Suite("RxRealm's deprecated names")
     struct RetiredNamesTests {
-        @Test("they publish what today's names publish")
+        @Test("Deprecated names publish the same as current names")
         func names() throws {
             let calls: any RetiredCalls.Type = Retired.self
             let stage = try Stage()

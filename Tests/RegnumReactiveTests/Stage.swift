@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests share: classes, a queue with a Realm, and a record of what a subscriber received.
+// Shared by the tests: classes, a queue with a Realm, and a record of the values that a subscriber received.
 
 #if canImport(Combine) || Publishers
     import Dispatch
@@ -54,7 +54,7 @@
         /// Runs on the queue.
         func on<R>(_ body: (Realm) throws -> R) rethrows -> R { try queue.sync { try body(opened) } }
 
-        /// Writes on the queue, and waits for what is delivered.
+        /// Writes on the queue, and waits for the deliveries.
         func write(_ body: (Realm) throws -> Void) throws {
             try on { realm in try realm.write { try body(realm) } }
             settle()
@@ -73,9 +73,9 @@
         func settle() { for _ in 0..<3 { queue.sync {} } }
     }
 
-    /// A subscriber that keeps what it receives, and knows on which queue that was.
+    /// A subscriber that keeps the values that it receives, and the queue of each.
     final class Record<Input, Failure: Error>: Subscriber, Cancellable, @unchecked Sendable {
-        // Sendable: everything mutable is behind the condition's lock.
+        // Sendable: the condition's lock protects everything mutable.
         private let condition = NSCondition()
         private let queue: DispatchQueue
         private let demand: Subscribers.Demand
@@ -129,7 +129,7 @@
             subscription?.request(demand)
         }
 
-        /// What came so far.
+        /// The values so far.
         var received: [Input] { condition.withLock { values } }
         var count: Int { received.count }
         var isFinished: Bool {
@@ -138,17 +138,17 @@
         var failure: Failure? {
             if case .failure(let error) = condition.withLock({ end }) { error } else { nil }
         }
-        /// How many calls came on another queue.
+        /// The number of calls on another queue.
         var callsElsewhere: Int { condition.withLock { elsewhere } }
 
-        /// Waits for the completion, and gives the record.
+        /// Waits for the completion, and returns the record.
         @discardableResult
         func ended(_ location: SourceLocation = #_sourceLocation) -> Record {
             wait({ end != nil }, location)
             return self
         }
 
-        /// Waits for that many values, and gives them.
+        /// Waits for this number of values, and returns them.
         @discardableResult
         func values(_ count: Int, _ location: SourceLocation = #_sourceLocation) -> [Input] {
             wait({ values.count >= count }, location)

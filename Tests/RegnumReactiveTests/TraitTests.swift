@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Without the trait there is one declaration, and it says what to do.
+// Without the trait there is one declaration, whose message says how to enable it.
 
 import Foundation
 import Testing
 
 @Suite("The trait Publishers")
 struct TraitTests {
-    @Test("the declaration that stands for all others says how to switch the trait on")
+    @Test("The only declaration without the trait says how to enable the trait")
     func message() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

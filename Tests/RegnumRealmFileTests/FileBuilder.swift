@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes files in Realm's format for tests: nodes from integers and bytes, tables of the layouts up to format 9, a header.
+// Makes files in Realm's format for tests: nodes from integers and bytes, tables of formats up to 9, a header.
 
 import Foundation
 
 /// A tagged integer as an element of an array of refs.
 func Tagged(_ value: Int64) -> Int64 { value << 1 | 1 }
 
-/// Collects nodes. A function that adds one gives its ref.
+/// Collects nodes. A function that adds one returns its ref.
 struct FileBuilder {
     let format: UInt8
     private var bytes = [UInt8](repeating: 0, count: 24)
@@ -140,7 +140,7 @@ struct FileBuilder {
     /// A column of a table up to format 9: name, type, attributes, root.
     typealias LegacyColumn = (name: String, type: Int64, attributes: Int64, root: Int64)
 
-    /// `targets`: what the columns lead to, in order; `interned`: the lists of interned texts.
+    /// `targets`: the target tables of the columns, in order; `interned`: the lists of interned strings.
     mutating func legacySpec(_ columns: [LegacyColumn], targets: [Int64] = [], interned: [Int64] = []) -> Int64 {
         let named = columns.filter { $0.type != 14 }
         var parts = [
@@ -175,7 +175,7 @@ struct FileBuilder {
 
     // MARK: Files
 
-    /// The bytes of a file with those tables. `slot`: which of the two in the header counts.
+    /// The bytes of a file with those tables. `slot`: the current one of the two in the header.
     mutating func file(tables: [(String, Int64)], slot: UInt8 = 0) -> [UInt8] {
         let names = shortTexts(tables.map(\.0), width: 64)
         let list = refs(tables.map(\.1))

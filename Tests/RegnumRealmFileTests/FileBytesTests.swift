@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of a file that are loaded piece by piece: the ends of the file and of its pieces.
+// The bytes of a file that are loaded in pieces: the ends of the file and of its pieces.
 
 import Testing
 
@@ -19,8 +19,8 @@ private final class NumberedBytes: ByteSource {
 }
 
 @Suite struct FileBytesTests {
-    // A value of no bytes at the end of a file whose pieces are all full belonged to a piece that is not there.
-    @Test("no bytes can be read from every offset, also from the end", arguments: [1, 65_535, 65_536, 65_537, 131_072])
+    // An empty value at the end of a file whose pieces are all full once belonged to a piece that does not exist.
+    @Test("No bytes can be read from every offset, also from the end", arguments: [1, 65_535, 65_536, 65_537, 131_072])
     func noBytes(byteCount: Int) throws {
         let bytes = try FileBytes(NumberedBytes(byteCount))
         let first = try bytes.pointer(at: 0, count: 0)

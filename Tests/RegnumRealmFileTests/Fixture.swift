@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of the folder Fixtures, unpacked into a folder that goes with the test.
+// The files of the folder Fixtures, unpacked into a folder that is removed with the test.
 
 import Foundation
 import RegnumRealmFile
 import Testing
 
-/// A folder of one test. It is removed when the test lets go of it.
+/// The folder of one test. It is removed when the test releases it.
 final class Scratch {
     let url: URL
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changed bytes, cut files and bytes of other kinds give an error or values: never a trap, never a hang.
+// Changed bytes, truncated files and foreign bytes give an error or values: never a trap, never a hang.
 
 import Foundation
 import RegnumRealmFile
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(
-        "a changed byte gives an error that names the file, or values",
+        "A changed byte gives an error that names the file, or values",
         arguments: ["all_types_v22", "all_types_v24_streaming"])
     func changedBytes(_ name: String) throws {
         let scratch = try Scratch()
@@ -46,7 +46,7 @@ import Testing
         for _ in 0..<caseCount {
             var changed = bytes
             for _ in 0..<Int.random(in: 1...40, using: &numbers) {
-                // Headers of nodes lie at multiples of 8: their last four bytes are what counts.
+                // Headers of nodes are at multiples of 8: their last four bytes matter.
                 let offset =
                     Int.random(in: 0..<bytes.count / 8, using: &numbers) * 8 + Int.random(in: 0..<8, using: &numbers)
                 changed[offset] = UInt8.random(in: 0...255, using: &numbers)
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(
-        "a changed byte of a file of formats up to 9 gives an error, or values", arguments: OldFormatSamples.all.indices
+        "A changed byte of a file of formats up to 9 gives an error or values", arguments: OldFormatSamples.all.indices
     )
     func changedBytesOfOldFormats(_ sample: Int) throws {
         let scratch = try Scratch()
@@ -73,7 +73,7 @@ import Testing
             return
         }
         var failures = 0
-        // Sizes and types of nodes lie in bytes 4 to 7 of each 8, contents in all of them.
+        // Sizes and types of nodes are in bytes 4 to 7 of each 8, contents in all of them.
         for offset in 16..<bytes.count {
             for value in [0, 0xff, bytes[offset] ^ 0x40, bytes[offset] &+ 1] where value != bytes[offset] {
                 var changed = bytes
@@ -84,7 +84,7 @@ import Testing
         #expect(failures > bytes.count / 8)
     }
 
-    @Test("a file that was cut off is refused, or what is left is read")
+    @Test("A truncated file is refused, or the rest is read")
     func truncated() throws {
         let scratch = try Scratch()
         let bytes = try Fixture.bytes("all_types_v24.realm")
@@ -94,14 +94,14 @@ import Testing
         for count in [24, 25, 32, 4096, bytes.count / 2, bytes.count / 2 + 4] {
             let result = try readAll(scratch.file(Array(bytes[..<count])))
             guard case .failure(let error) = result else {
-                Issue.record("\(count) bytes were read as a whole file")
+                Issue.record("\(count) bytes were read as a complete file")
                 continue
             }
             #expect(error.code == .damaged)
         }
     }
 
-    @Test("an empty file, a database that was never written to, and other files are told apart")
+    @Test("An empty file, a database that was never written, and foreign files give different errors")
     func otherFiles() throws {
         let scratch = try Scratch()
         #expect(try code { try RealmFile(url: scratch.file([])) } == .notARealmFile)
@@ -124,7 +124,7 @@ import Testing
         #expect(try code { try RealmFile(url: scratch.file(newer)) } == .unsupportedFormat(1))
     }
 
-    @Test("nodes that refer to themselves, or that many refer to, end with an error")
+    @Test("Cycles of nodes, and nodes with many parents, end with an error")
     func circles() throws {
         let scratch = try Scratch()
         // A tree of inner nodes, each of which has the next one a hundred times as a child: 100^12 leaves.
@@ -135,7 +135,7 @@ import Testing
         }
         let url = try scratch.file(builder.file(tables: [("class_Bomb", builder.legacyTable([("x", 0, 0, node)]))]))
         guard case .failure(let error) = try readAll(url) else {
-            Issue.record("a file of \(try Data(contentsOf: url).count) bytes was read whole")
+            Issue.record("a file of \(try Data(contentsOf: url).count) bytes was read without an error")
             return
         }
         #expect(error.code == .damaged)
@@ -146,7 +146,7 @@ import Testing
         #expect(loop == place)
         let second = try scratch.file(circle.file(tables: [("class_Loop", circle.legacyTable([("x", 0, 0, loop)]))]))
         guard case .failure(let other) = try readAll(second) else {
-            Issue.record("a circle was read whole")
+            Issue.record("a cycle was read without an error")
             return
         }
         #expect(other.code == .damaged)

@@ -3,7 +3,7 @@
 
 import Foundation
 
-/// Each function adds its nodes and gives the tables of a file.
+/// Each function adds its nodes and returns the tables of a file.
 enum OldFormatSamples {
     static let all: [@Sendable (inout FileBuilder) -> [(String, Int64)]] = [numbers, bytes, references, anyValues]
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats 2 to 9, where each column is a tree of its own, and format 10, where lists of links were a type of their own.
+// Formats 2 to 9, in which each column is a tree of its own, and format 10, in which lists of links were a separate
+// type.
 
 import Foundation
 import RegnumRealmFile
@@ -20,7 +21,7 @@ import Testing
     }
 
     @Test(
-        "numbers of each type and width, with null and without, and with an index between the columns",
+        "Numbers of each type and width are read, nullable or not, and with an index between the columns",
         arguments: [2, 3, 5, 7, 9] as [UInt8])
     func numbers(_ format: UInt8) throws {
         let file = try open(format, OldFormatSamples.numbers)
@@ -37,7 +38,7 @@ import Testing
         #expect(try values(file, "Numbers", "old") == [date(1_000_000_000), .null, date(-1), date(0)])
     }
 
-    @Test("texts and binary values of each layout; the marks of null of texts are the other way round")
+    @Test("Texts and binary values of each layout are read; the null marks of texts are inverted")
     func bytes() throws {
         let file = try open(9, OldFormatSamples.bytes)
         func texts(_ values: [String?]) -> [RealmFileValue] { values.map { $0.map { .string($0) } ?? .null } }
@@ -54,7 +55,7 @@ import Testing
         #expect(try values(file, "Bytes", "interned") == texts(["blue", "red", "blue", "blue"]))
     }
 
-    @Test("links, lists of links, lists of values, tables within tables, dates and primary keys")
+    @Test("Links, lists, nested tables, dates and primary keys are read")
     func references() throws {
         let file = try open(9, OldFormatSamples.references)
         let table = try #require(file.table(named: "Node"))
@@ -79,7 +80,7 @@ import Testing
         #expect(try file.object(RealmFileLink(tableIndex: 0, key: -1)) == nil)
     }
 
-    @Test("columns whose leaves end at different rows are read side by side")
+    @Test("Columns whose leaves end at different rows are read in parallel")
     func trees() throws {
         let file = try open(6) { builder in
             let first = [
@@ -105,7 +106,7 @@ import Testing
         #expect(try file.object(RealmFileLink(tableIndex: 0, key: 1776))?.value("general") == .int(1776))
     }
 
-    @Test("the values of any type of formats up to 9")
+    @Test("Mixed values of formats up to 9 are read")
     func oldMixed() throws {
         let file = try open(5, OldFormatSamples.anyValues)
         #expect(
@@ -117,7 +118,7 @@ import Testing
             ])
     }
 
-    @Test("empty and repeated names get the number of their column")
+    @Test("Empty and duplicate names get the number of their column")
     func names() throws {
         let file = try open(9) { builder in
             [
@@ -135,7 +136,7 @@ import Testing
         #expect(try values(file, "Names", "a_2") == [.int(3)])
     }
 
-    @Test("a file in the middle of Realm's upgrade is refused by name")
+    @Test("A file in the middle of Realm's upgrade is refused with a named error")
     func unfinishedUpgrade() throws {
         let progress = try code {
             try open(9) { [("!UPDATE_PROGRESS", $0.legacyTable([("x", 0, 0, $0.integers([]))]))] }
@@ -157,7 +158,7 @@ import Testing
         #expect(wide == .unfinishedUpgrade)
     }
 
-    @Test("format 10: columns in clusters, lists of links as a type of their own, no slots for what came later")
+    @Test("Format 10 is read: columns in clusters, lists of links as a separate type")
     func format10() throws {
         let file = try open(10) { builder in
             // Keys: index 0 int indexed, index 1 list of links.
@@ -186,8 +187,8 @@ import Testing
         #expect(try file.object(RealmFileLink(tableIndex: 0, key: 3)) == nil)
     }
 
-    /// The depth was multiplied before it was compared: a number near 2^62 ended the program.
-    @Test("a tree of objects whose depth cannot be is damage", arguments: [8, 1 << 20, 1 << 61] as [Int64])
+    /// The depth was once multiplied before it was compared: a number near 2^62 crashed the program.
+    @Test("An impossible depth of an object tree is reported as damage", arguments: [8, 1 << 20, 1 << 61] as [Int64])
     func impossibleDepth(_ depth: Int64) throws {
         let scratch = try Scratch()
         var builder = FileBuilder(format: 10)

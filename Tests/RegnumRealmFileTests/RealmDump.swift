@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a file's tables and objects as the text that the fixtures come with.
+// Writes a file's tables and objects in the text form of the fixtures.
 
 import Foundation
 import RegnumRealmFile

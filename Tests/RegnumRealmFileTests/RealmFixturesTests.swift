@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that Realm's own core wrote are read as that core reads them.
+// Files that Realm's own core wrote are read with the values that the core reads.
 
 import Foundation
 import RegnumRealmFile
 import Testing
 
 @Suite("Files written by Realm's core") struct RealmFixturesTests {
-    /// Compares values with the text of the core; of a long value only the length is known.
+    /// Compares values with the core's text; for a long value only the length is known.
     private func compare(_ lines: [String], _ expected: [Substring], _ comment: Comment) {
         #expect(lines.count == expected.count, comment)
         for (line, expected) in zip(lines, expected) where line != expected {
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(
-        "every value of a file with all types is what Realm's core reads",
+        "Every value of a file with all types is the one that Realm's core reads",
         arguments: ["all_types_v22", "all_types_v23", "all_types_v24"])
     func values(_ name: String) throws {
         let scratch = try Scratch()
@@ -37,7 +37,7 @@ import Testing
         compare(try RealmDump.lines(file), try Fixture.expectedLines(name), "\(name)")
     }
 
-    @Test("a compacted copy holds the same")
+    @Test("A compacted copy has the same content")
     func streaming() throws {
         let scratch = try Scratch()
         let file = try RealmFile(url: scratch.fixture("all_types_v24_streaming.realm"))
@@ -45,7 +45,7 @@ import Testing
         compare(try RealmDump.lines(file), try Fixture.expectedLines("all_types_v24"), "streaming")
     }
 
-    @Test("long values are read to their last byte")
+    @Test("Long values are read to their last byte")
     func longValues() throws {
         let scratch = try Scratch()
         let file = try RealmFile(url: scratch.fixture("all_types_v24.realm"))
@@ -57,7 +57,7 @@ import Testing
         #expect(texts.contains(String(repeating: "q", count: 70_000)))
     }
 
-    @Test("the schema says what the classes declare")
+    @Test("The schema matches the declared classes")
     func schema() throws {
         let scratch = try Scratch()
         let file = try RealmFile(url: scratch.fixture("all_types_v24.realm"))
@@ -78,7 +78,7 @@ import Testing
         #expect(try property("indexed").isIndexed && property("fulltext").hasFullTextIndex)
     }
 
-    @Test("a link leads to its object")
+    @Test("A link leads to its object")
     func links() throws {
         let scratch = try Scratch()
         let file = try RealmFile(url: scratch.fixture("all_types_v24.realm"))
@@ -95,7 +95,7 @@ import Testing
     }
 
     #if Encryption
-        @Test("an encrypted file holds the same")
+        @Test("An encrypted file has the same content")
         func encrypted() throws {
             let scratch = try Scratch()
             let file = try RealmFile(url: scratch.fixture("all_types_v24_encrypted.realm"), encryptionKey: Fixture.key)
@@ -103,7 +103,7 @@ import Testing
             compare(try RealmDump.lines(file), try Fixture.expectedLines("all_types_v24"), "encrypted")
         }
 
-        @Test("a wrong key is told apart from damage")
+        @Test("A wrong key and damage give different errors")
         func wrongKey() throws {
             let scratch = try Scratch()
             let url = try scratch.fixture("all_types_v24_encrypted.realm")
@@ -122,7 +122,7 @@ import Testing
             #expect(try code { try RealmFile(url: damaged, encryptionKey: Fixture.key) } == .damaged)
         }
     #else
-        @Test("a build without encryption says so")
+        @Test("A build without encryption reports that it cannot decrypt")
         func encryptionUnavailable() throws {
             let scratch = try Scratch()
             let url = try scratch.fixture("all_types_v24_encrypted.realm")
@@ -130,14 +130,14 @@ import Testing
         }
     #endif
 
-    @Test("a key for a plain file is refused")
+    @Test("A key for a plain file is refused")
     func keyForPlainFile() throws {
         let scratch = try Scratch()
         let url = try scratch.fixture("all_types_v22.realm")
         #expect(try code { try RealmFile(url: url, encryptionKey: Fixture.key) } == .notEncrypted)
     }
 
-    @Test("nothing is written: the folder holds the file as it was, and no other")
+    @Test("Reading writes nothing: the folder holds the unchanged file, and no other")
     func readOnly() throws {
         let scratch = try Scratch()
         let url = try scratch.fixture("all_types_v23.realm")
@@ -147,7 +147,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.url.path) == ["all_types_v23.realm"])
     }
 
-    @Test("the state before the last commit can be read, where it is whole")
+    @Test("The state before the last commit can be read if it is intact")
     func previous() throws {
         let scratch = try Scratch()
         let url = try scratch.fixture("all_types_v24.realm")

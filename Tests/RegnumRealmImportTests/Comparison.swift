@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares an imported file with its source: what RealmSwift's API shows, by name alone, with what RegnumRealmFile reads.
+// Compares an imported file with its source: the values of RealmSwift's API, by name alone, with those of
+// RegnumRealmFile.
 
 import Foundation
 import RealmSwift
 import RegnumRealmFile
 
-/// The differences between a file in Realm's format and a Realm, a line each.
+/// The differences between a file in Realm's format and a Realm, one on each line.
 struct Comparison {
     let file: RealmFile
     let realm: Realm
-    /// The place of each object in its table, by table and key.
+    /// The position of each object in its table, by table and key.
     private var places: [RealmFileLink: Int] = [:]
     private(set) var differences: [String] = []
 
@@ -131,7 +132,7 @@ struct Comparison {
         }
     }
 
-    /// True if the object has the place in its table that the link's has.
+    /// True if the object and the link have the same position in their tables.
     private func isLink(_ link: RealmFileLink, _ object: ObjectBase?) -> Bool {
         guard let object, let place = places[link] else { return false }
         let table = file.tables[link.tableIndex]

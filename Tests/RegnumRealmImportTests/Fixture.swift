@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files in Realm's format that come with the tests of RegnumRealmFile, unpacked into a folder that goes with the test.
+// The files in Realm's format from the tests of RegnumRealmFile, unpacked into a folder that is removed with the test.
 
 import Foundation
 import Testing
 
-/// A folder of one test. It is removed when the test lets go of it.
+/// The folder of one test. It is removed when the test releases it.
 final class Scratch {
     let url: URL
 

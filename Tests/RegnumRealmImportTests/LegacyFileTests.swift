@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that moves from Realm to Regnum opens the files that its users have: once, whole, and with the original kept.
+// A program that moves from Realm to Regnum opens its users' files: they are imported once, completely, and the
+// original is kept.
 
 import Foundation
 import RealmSwift
@@ -22,7 +23,7 @@ import Testing
         #expect(realm.configuration.integrityFindings().isEmpty)
     }
 
-    @Test("without the setting the file is refused, and the error names the setting")
+    @Test("Without the setting the file is refused, and the error names the setting")
     func refused() throws {
         let scratch = try Scratch()
         let url = try scratch.fixture("all_types_v24.realm", as: "default.realm")
@@ -37,11 +38,11 @@ import Testing
         #expect(try Data(contentsOf: url) == before)
     }
 
-    @Test("the file is imported once, and the original kept")
+    @Test("The file is imported once, and the original kept")
     func imports() throws {
         let scratch = try Scratch()
         let url = try scratch.fixture("all_types_v24.realm", as: "default.realm")
-        // Realm's own lock file has the name of Regnum's.
+        // Realm's lock file has the same name as Regnum's.
         try Data("realm-core".utf8).write(to: scratch["default.realm.lock"])
         let before = try Data(contentsOf: url)
         let reports = Mutex<[RealmFileImportReport]>([])
@@ -58,7 +59,7 @@ import Testing
         #expect(reports.withLock { $0[0].isComplete && $0[0].classes.allSatisfy { $0.checksum != nil } })
     }
 
-    @Test("the original goes if it is not to be kept, and another one's name is not taken")
+    @Test("The original is removed if it need not be kept, and the name of another file is not taken")
     func originals() throws {
         let scratch = try Scratch()
         let url = try scratch.fixture("all_types_v24.realm", as: "default.realm")
@@ -73,10 +74,10 @@ import Testing
         #expect(try RealmFile(url: scratch["second.realm.legacy-2"]).formatVersion == 24)
     }
 
-    @Test("the original is kept in any case if a value could not be carried over")
+    @Test("The original is always kept if a value could not be imported")
     func lossyOriginal() throws {
         let scratch = try Scratch()
-        // Its sets hold NaN twice.
+        // Its sets contain NaN twice.
         let url = try scratch.fixture("all_types_v22.realm", as: "default.realm")
         let before = try Data(contentsOf: url)
         var configuration = configuration(url)
@@ -85,9 +86,9 @@ import Testing
         #expect(try Data(contentsOf: scratch["default.realm.legacy"]) == before)
     }
 
-    // A process that had found Realm's file, and then waited for the one that imported it, took the new file for a file
-    // of Realm with another key.
-    @Test("an import that comes second leaves the imported file alone", arguments: [nil, Fixture.key])
+    // A process that had found Realm's file, and then waited for the process that imported it, once took the new file
+    // for a file of Realm with another key.
+    @Test("A second import does not touch the imported file", arguments: [nil, Fixture.key])
     func comesSecond(key: Data?) throws {
         #if !Encryption
             if key != nil { return }
@@ -106,7 +107,7 @@ import Testing
     }
 
     #if Encryption
-        @Test("an encrypted file is imported with the key of the configuration, and stays encrypted")
+        @Test("An encrypted file is imported with the key of the configuration, and stays encrypted")
         func encrypted() throws {
             let scratch = try Scratch()
             let url = try scratch.fixture("all_types_v24_encrypted.realm", as: "default.realm")
@@ -125,7 +126,7 @@ import Testing
         }
     #endif
 
-    @Test("the migration block runs from the version of the old file")
+    @Test("The migration block runs from the version of the old file")
     func migrates() throws {
         let scratch = try Scratch()
         let url = try scratch.fixture("all_types_v24.realm", as: "default.realm")
@@ -145,7 +146,7 @@ import Testing
         }
     }
 
-    @Test("threads that open at once import once")
+    @Test("Threads that open the file at once import it once")
     func atOnce() async throws {
         let scratch = try Scratch()
         let url = try scratch.fixture("all_types_v24.realm", as: "default.realm")
@@ -165,7 +166,7 @@ import Testing
 
     private struct Stop: Error {}
 
-    @Test("an import that fails leaves the old file as it was")
+    @Test("An import that fails does not change the old file")
     func fails() throws {
         let scratch = try Scratch()
         let url = try scratch.fixture("all_types_v24.realm", as: "default.realm")
@@ -181,14 +182,14 @@ import Testing
             ($0 as? Realm.Error)?.reason == .damaged
         }
         #expect(try scratch.names == ["default.realm"])
-        // No file in any known format.
+        // A file in no known format.
         try Data(repeating: 7, count: 8192).write(to: url)
         #expect { try Realm(configuration: self.configuration(url)) } throws: {
             ($0 as? Realm.Error)?.reason == .notARealmFile
         }
     }
 
-    @Test("a process that is killed leaves the old file or the new one", arguments: 0..<16)
+    @Test("A killed process leaves the old file or the new one", arguments: 0..<16)
     func killed(_ step: Int) async throws {
         let scratch = try Scratch()
         let url = try scratch.fixture("all_types_v24.realm", as: "default.realm")
@@ -202,7 +203,7 @@ import Testing
                     calls += 1
                     return calls
                 }
-                // The last one is that of the new file's name.
+                // The last call renames the new file.
                 if count > step * 14 { kill(getpid(), SIGKILL) }
             })
             _ = try Realm(configuration: configuration)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cannot be carried over is in the report, with its object and the reason; models have names that Swift can have.
+// The report names each value that cannot be imported, with its object and the reason; models get valid Swift names.
 
 import Foundation
 import RealmSwift
@@ -16,7 +16,7 @@ import Testing
         return scratch["old.realm"]
     }
 
-    @Test("bytes that are no UTF-8, and a primary key that is there twice")
+    @Test("Invalid UTF-8 and duplicate primary keys are reported")
     func textsAndKeys() throws {
         let scratch = try Scratch()
         let old = try file(scratch) { builder in
@@ -46,7 +46,7 @@ import Testing
         #expect(try JSONDecoder().decode(RealmFileImportReport.self, from: json) == report)
     }
 
-    @Test("names that Swift cannot have are mapped")
+    @Test("Names that are invalid in Swift are mapped")
     func names() throws {
         let scratch = try Scratch()
         let lines = [
@@ -66,7 +66,7 @@ import Testing
         #expect(source.contains("\"a_b\": \"a b\",") && source.contains("\"_1st\": \"1st\","))
     }
 
-    @Test("expectImport opens fixtures as an app does")
+    @Test("`expectImport` opens fixtures as an app does")
     func testKit() throws {
         let scratch = try Scratch()
         let fixtures = try [scratch.fixture("all_types_v23.realm"), scratch.fixture("all_types_v24.realm")]

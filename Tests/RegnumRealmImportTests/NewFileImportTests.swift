@@ -23,7 +23,7 @@ import Testing
         job.sourceKey = oldKey
         job.targetKey = newKey
         let report = try job.run()
-        // Core 12 let a set of decimals have NaN twice.
+        // Core 12 allowed NaN twice in a set of decimals.
         #expect(report.lossCount == lossCount && report.isComplete == (lossCount == 0), "\(report)")
         #expect(report.losses.allSatisfy { $0.property?.hasPrefix("dec") == true && $0.className == "All" })
         #expect(report.schemaVersion == 7)
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(
-        "every value of a file with all types is read through the API as it was",
+        "Every value of a file with all types is read through the API unchanged",
         arguments: ["all_types_v22", "all_types_v23", "all_types_v24", "all_types_v24_streaming"])
     func values(_ name: String) throws {
         let scratch = try Scratch()
@@ -49,7 +49,7 @@ import Testing
     }
 
     #if Encryption
-        @Test("an encrypted file is imported, and the new one encrypted with a key of its own")
+        @Test("An encrypted file is imported, and the new file is encrypted with a key of its own")
         func encrypted() throws {
             let scratch = try Scratch()
             let old = try scratch.fixture("all_types_v24_encrypted.realm")
@@ -59,7 +59,7 @@ import Testing
         }
     #endif
 
-    @Test("the classes have their keys, indexes and kinds")
+    @Test("The imported classes have their keys, indexes and kinds")
     func schema() throws {
         let scratch = try Scratch()
         try RealmFileImport(from: scratch.fixture("all_types_v24.realm"), to: scratch["new.realm"]).run()
@@ -87,7 +87,7 @@ import Testing
 
     private func code(_ error: any Error) -> RealmFileError.Code? { (error as? RealmFileError)?.code }
 
-    @Test("what cannot be read is refused by name and leaves no file")
+    @Test("An unreadable file is refused with a named error, and no file is left")
     func badInput() throws {
         let plain = try Fixture.bytes("all_types_v24.realm")
         func file(_ name: String, _ bytes: [UInt8]) throws -> (URL, Scratch) {
@@ -108,7 +108,7 @@ import Testing
         try expectRefused(encrypted, secret, key: Data(count: 3)) { code($0) == .wrongKey }
     }
 
-    @Test("damage anywhere gives an error or a whole import, never half a file", arguments: 0..<24)
+    @Test("Damage anywhere gives an error or a complete import, never half a file", arguments: 0..<24)
     func damaged(_ seed: Int) throws {
         var bytes = try Fixture.bytes("all_types_v24_streaming.realm")
         var random = UInt64(seed) &* 0x9e37_79b9_7f4a_7c15 &+ 1
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test("a target that exists is left alone")
+    @Test("An existing target is not changed")
     func existing() throws {
         let scratch = try Scratch()
         let old = try scratch.fixture("all_types_v24.realm")
@@ -139,7 +139,7 @@ import Testing
 
     private struct Stop: Error {}
 
-    @Test("an import that is called off leaves no file, and its progress ascends")
+    @Test("A cancelled import leaves no file, and its progress ascends")
     func cancelling() throws {
         let scratch = try Scratch()
         let old = try scratch.fixture("all_types_v24.realm")
@@ -162,7 +162,8 @@ import Testing
     }
 
     @Test(
-        "formats up to 9 keep their values; what they alone can hold is reported", arguments: [2, 4, 7, 9] as [UInt8])
+        "Values of formats up to 9 are imported, and values that only they can hold are reported",
+        arguments: [2, 4, 7, 9] as [UInt8])
     func oldFormats(_ format: UInt8) throws {
         for sample in OldFormatSamples.all {
             let scratch = try Scratch()
@@ -177,7 +178,7 @@ import Testing
             #expect(report.formatVersion == Int(format))
             #expect(realm.configuration.integrityFindings().isEmpty)
             var comparison = try Comparison(file, realm)
-            // A null of a required number, and rows within rows.
+            // A null of a required number, and nested tables.
             let expected = report.lossCount + report.classes.reduce(0) { $0 + $1.dropped.reduce(0) { $0 + $1.values } }
             let differences = try comparison.run()
             #expect(differences.count <= report.lossCount, "\(differences)")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects go to JSON and come back as they were.
+// Objects are exported to JSON and read back unchanged.
 
 import Foundation
 import RealmSwift
@@ -15,7 +15,7 @@ import Testing
         return count
     }
 
-    @Test("a file with all types comes back from its lines", arguments: ["all_types_v23", "all_types_v24"])
+    @Test("A file with all types can be restored from its lines", arguments: ["all_types_v23", "all_types_v24"])
     func roundTrip(_ name: String) throws {
         let scratch = try Scratch()
         let old = try scratch.fixture("\(name).realm")
@@ -31,14 +31,14 @@ import Testing
         let differences = try comparison.run()
         #expect(differences.isEmpty, "\(differences.prefix(3))")
         #expect(realm.configuration.integrityFindings().isEmpty)
-        // The lines of the new file are those of an import of the old one.
+        // The lines of the new file equal those of an import of the old one.
         _ = try export(scratch["new.realm"], to: scratch["again.json"])
         try RealmFileImport(from: old, to: scratch["imported.realm"]).run()
         _ = try export(scratch["imported.realm"], to: scratch["imported.json"])
         #expect(try Data(contentsOf: scratch["again.json"]) == Data(contentsOf: scratch["imported.json"]))
     }
 
-    @Test("single classes, and lines without a schema")
+    @Test("Single classes, and lines without a schema, can be imported")
     func parts() throws {
         let scratch = try Scratch()
         let old = try scratch.fixture("all_types_v24.realm")
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(
-        "lines that are wrong are named, and leave no file",
+        "An error names an invalid line, and no file is left",
         arguments: [
             (#"{"class":"Dog","key":1,"value":{"age":"old"}}"#, "age"), (#"{"class":"Cat","key":1,"value":{}}"#, "Cat"),
             (#"{"class":"Dog","key":1}"#, "Line 2"), (#"{"class":"Dog","key":1,"value":{"#, "Line 2"),
@@ -75,9 +75,9 @@ import Testing
         #expect(try scratch.names == ["in.json"])
     }
 
-    // The magnitude of the least integer is no integer of its type.
+    // The magnitude of the least integer is out of range for its type.
     @Test(
-        "numbers out of range are refused by property",
+        "An error names the property of a number out of range",
         arguments: [
             (#"{"day":{"$date":{"$numberLong":"0"},"$nanoseconds":-9223372036854775808}}"#, "Dog.day"),
             (#"{"price":{"$numberDecimal":"1E-9223372036854775808"}}"#, "Dog.price"),
@@ -96,7 +96,7 @@ import Testing
         #expect(try scratch.names == ["in.json"])
     }
 
-    @Test("values of any type keep their types")
+    @Test("Values of any type keep their types")
     func anyValues() throws {
         let scratch = try Scratch()
         let lines = [

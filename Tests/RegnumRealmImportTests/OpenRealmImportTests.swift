@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An import into an open Realm takes what the declared classes have, and says what it left.
+// An import into an open Realm takes the properties of the declared classes, and reports the others.
 
 import Foundation
 import RealmSwift
@@ -35,7 +35,7 @@ class Deep: Object {
         try Realm(configuration: Realm.Configuration(fileURL: scratch["new.realm"], objectTypes: types))
     }
 
-    @Test("matching properties are taken over, others reported, and a second import changes nothing")
+    @Test("Matching properties are imported, others reported, and a second import changes nothing")
     func matching() throws {
         let scratch = try Scratch()
         let old = try oldFile(scratch)
@@ -62,7 +62,7 @@ class Deep: Object {
         #expect(realm.configuration.integrityFindings().isEmpty)
     }
 
-    @Test("classes without primary keys come in one transaction, which a failure takes back")
+    @Test("Classes without primary keys are imported in one transaction, which a failure rolls back")
     func oneTransaction() throws {
         struct Stop: Error {}
         let scratch = try Scratch()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the simulation loses in a power loss and what it must never lose, and how it fails on demand.
+// What the simulation may lose in a power loss and what it must keep, and how it fails on demand.
 
 import RegnumSimulation
 import RegnumSystem
@@ -30,7 +30,7 @@ private func images(
 
 @Suite("A simulated power loss")
 struct CrashTests {
-    @Test("keeps what was synced, and nothing else to lose", arguments: LossModel.allCases)
+    @Test("Keeps synced data", arguments: LossModel.allCases)
     func durable(_ model: LossModel) throws {
         let (files, _) = try twoPages()
         #expect(files.pendingOperationCount == 0)
@@ -38,7 +38,7 @@ struct CrashTests {
     }
 
     @Test(
-        "loses a name whose directory was not synced, although the file was",
+        "Loses a name whose directory was not synced, although the file was",
         arguments: [
             (LossModel.everything, false), (.prefix, true), (.writes, true), (.sectors, true),
         ])
@@ -52,7 +52,7 @@ struct CrashTests {
         #expect(images(files, model) == [[1]])
     }
 
-    @Test("keeps either name of a rename, never none and never both", arguments: LossModel.allCases)
+    @Test("Keeps either name of a rename, never none and never both", arguments: LossModel.allCases)
     func renames(_ model: LossModel) throws {
         let (files, _) = try twoPages()
         files.setContents(of: "b", [5])
@@ -69,7 +69,7 @@ struct CrashTests {
         #expect(files.pendingOperationCount == 0)
     }
 
-    @Test("brings back a removed file until the directory is synced")
+    @Test("Brings back a removed file until the directory is synced")
     func removal() throws {
         let (files, _) = try twoPages()
         try files.remove("a")
@@ -78,7 +78,7 @@ struct CrashTests {
         #expect(images(files, .writes) == [nil])
     }
 
-    @Test("loses whole writes in any combination")
+    @Test("Loses whole writes in any combination")
     func wholeWrites() throws {
         let (files, file) = try twoPages()
         try file.write(filled(2), at: 0)
@@ -93,7 +93,7 @@ struct CrashTests {
         #expect(try file.bytes(0..<8_192) == expected[3])
     }
 
-    @Test("tears writes at sectors of 512 bytes, and only there", arguments: [LossModel.sectors, .garbage])
+    @Test("Tears writes at sectors of 512 bytes, and only there", arguments: [LossModel.sectors, .garbage])
     func sectors(_ model: LossModel) throws {
         let (files, file) = try twoPages()
         try file.write(filled(2, 2_048), at: 1_024)
@@ -117,7 +117,7 @@ struct CrashTests {
         #expect((garbage > 10) == (model == .garbage))
     }
 
-    @Test("spoils the neighbours in a torn sector")
+    @Test("Garbles the neighbours in a torn sector")
     func tornNeighbours() throws {
         let (files, file) = try twoPages()
         try file.write([2], at: 700)
@@ -125,7 +125,7 @@ struct CrashTests {
         #expect(images(files, .garbage).allSatisfy { $0?[511] == 1 && $0?[1_024] == 1 })
     }
 
-    @Test("keeps or loses growth apart from the bytes, with zeros between")
+    @Test("Keeps or loses growth independently of the bytes, with zeros between")
     func growth() throws {
         let (files, file) = try twoPages()
         try file.write(filled(2), at: 8_192)
@@ -136,7 +136,7 @@ struct CrashTests {
         #expect(images(files, .everything, keepingFirst: 1) == [old + filled(0)])
     }
 
-    @Test("keeps or loses a cut, and never the old bytes when it grew again")
+    @Test("Keeps or loses a truncation, and never shows the old bytes after regrowth")
     func cuts() throws {
         let (files, file) = try twoPages()
         try file.truncate(4_096)
@@ -148,7 +148,7 @@ struct CrashTests {
     }
 
     @Test(
-        "never confirms by a later sync what a failed sync left unknown",
+        "Never makes pages durable by a later sync after a failed one",
         arguments: [LossModel.writes, .sectors])
     func failedSync(_ model: LossModel) throws {
         let (files, file) = try twoPages()
@@ -176,7 +176,7 @@ struct CrashTests {
         #expect(files.pendingOperationCount == 0)
     }
 
-    @Test("makes the same images from the same seed, and everything equals what programs saw")
+    @Test("Makes the same images from the same seed, and everything equals what programs saw")
     func deterministic() throws {
         func run(_ seed: UInt64) throws -> ([[UInt8]?], Bool) {
             let files = SimulatedFileSystem(seed: seed)
@@ -215,7 +215,7 @@ struct CrashTests {
         #expect(try run(6).0 != first)
     }
 
-    @Test("has neither locks nor failures afterwards and can be used and lost again")
+    @Test("Has neither locks nor failures afterwards, and can be used and crashed again")
     func secondLife() throws {
         let (files, file) = try twoPages()
         try file.lock(byte: 1)
@@ -236,7 +236,7 @@ struct CrashTests {
 
 @Suite("A simulated failure")
 struct FailureTests {
-    @Test("hits the call with its index, once or from then on", arguments: [false, true])
+    @Test("Hits the call with its index, once or from then on", arguments: [false, true])
     func index(_ isPersistent: Bool) throws {
         let (files, file) = try twoPages()
         let start = files.operationCount
@@ -251,7 +251,7 @@ struct FailureTests {
         #expect(files.operationCount(of: "allocate") == 4)
     }
 
-    @Test("leaves some whole sectors of a failed write, from its start")
+    @Test("Leaves some whole sectors of a failed write, from its start")
     func partialWrite() throws {
         let (files, file) = try twoPages()
         var counts: Set<Int> = []
@@ -267,7 +267,7 @@ struct FailureTests {
         #expect(counts == [0, 512, 1_024, 1_536, 2_048])
     }
 
-    @Test("does nothing any more once the power is off")
+    @Test("Does nothing after the power is off")
     func powerOff() throws {
         let (files, file) = try twoPages()
         files.crashAfterCall(files.operationCount + 1)
@@ -280,7 +280,7 @@ struct FailureTests {
         #expect(images(files, .writes) == [filled(1, 8_192), filled(2) + filled(1)])
     }
 
-    @Test("counts what is open: files until they are closed, regions as long as they live")
+    @Test("Counts open files until they are closed, and regions until they are released")
     func openFiles() throws {
         let files = SimulatedFileSystem()
         do {
@@ -301,7 +301,7 @@ struct FailureTests {
         #expect(files.openFileCount == 0)
     }
 
-    @Test("draws random bytes from the seed")
+    @Test("Draws random bytes from the seed")
     func seededBytes() {
         func draw(_ seed: UInt64) -> [UInt8] {
             var bytes = filled(0, 32)

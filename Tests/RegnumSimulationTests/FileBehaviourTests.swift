@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every file system must do alike: the real one, the one in memory and the simulated one.
+// The behaviour that every file system must share: the real one, the one in memory and the simulated one.
 
 import Foundation
 import RegnumSimulation
@@ -7,12 +7,12 @@ import RegnumSystem
 import Synchronization
 import Testing
 
-/// One of the three implementations, with a directory of its own to work in.
+/// One of the three implementations, with a directory of its own.
 enum Kind: String, CaseIterable, Sendable {
     case posix, memory, simulated
 }
 
-/// A fresh file system and a path prefix; `remove` clears the files made on the real disk.
+/// A new file system and a path prefix; `remove` deletes the files made on the real disk.
 struct Place {
     let files: any FileSystem
     let directory: String
@@ -35,7 +35,7 @@ struct Place {
         try files.open(path(name), mode)
     }
 
-    /// To be called at the end.
+    /// Must be called at the end.
     func remove() { try? FileManager.default.removeItem(atPath: directory) }
 }
 
@@ -65,7 +65,7 @@ func errorKind(_ body: () throws -> Void) -> SystemError.Kind? {
     }
 }
 
-/// What the thread that waits for a lock has reached.
+/// The progress of the thread that waits for a lock.
 private final class WaiterState: Sendable {
     let hasStarted = Atomic<Bool>(false)
     let lock = Atomic<Bool>(false)
@@ -74,7 +74,7 @@ private final class WaiterState: Sendable {
 
 @Suite("Every file system")
 struct FileBehaviourTests {
-    @Test("reads back what was written, and short at the end", arguments: Kind.allCases)
+    @Test("Reads back what was written, and short at the end", arguments: Kind.allCases)
     func readsBack(_ kind: Kind) throws {
         let place = try Place(kind)
         defer { place.remove() }
@@ -91,7 +91,7 @@ struct FileBehaviourTests {
     }
 
     @Test(
-        "allocates zeros, never shortens by allocating, never lengthens by truncating",
+        "Allocates zeros, never shortens by allocating, never lengthens by truncating",
         arguments: Kind.allCases)
     func lengths(_ kind: Kind) throws {
         let place = try Place(kind)
@@ -112,7 +112,7 @@ struct FileBehaviourTests {
         try file.sync(.full)
     }
 
-    @Test("shows writes of another open file in a region whose base stays", arguments: Kind.allCases)
+    @Test("Shows writes of another open file in a region whose base stays", arguments: Kind.allCases)
     func regions(_ kind: Kind) throws {
         let place = try Place(kind)
         defer { place.remove() }
@@ -140,7 +140,7 @@ struct FileBehaviourTests {
     }
 
     @Test(
-        "keeps a region readable and extensible when the file is closed and removed", arguments: Kind.allCases
+        "Keeps a region readable and extensible when the file is closed and removed", arguments: Kind.allCases
     )
     func regionOutlivesFile(_ kind: Kind) throws {
         let place = try Place(kind)
@@ -158,7 +158,7 @@ struct FileBehaviourTests {
         #expect(region.base.load(fromByteOffset: 19_999, as: UInt8.self) == 3)
     }
 
-    @Test("shares a writable mapping between open files", arguments: Kind.allCases)
+    @Test("Shares a writable mapping between open files", arguments: Kind.allCases)
     func sharedMapping(_ kind: Kind) throws {
         let place = try Place(kind)
         defer { place.remove() }
@@ -173,7 +173,7 @@ struct FileBehaviourTests {
         #expect(try other.bytes(8_000..<8_002) == [0xCD, 0xAB])
     }
 
-    @Test("locks single bytes, by open file, until unlocked or closed", arguments: Kind.allCases)
+    @Test("Locks single bytes, by open file, until unlocked or closed", arguments: Kind.allCases)
     func locks(_ kind: Kind) throws {
         let place = try Place(kind)
         defer { place.remove() }
@@ -199,7 +199,7 @@ struct FileBehaviourTests {
         #expect(region.byteCount == 0)
     }
 
-    @Test("waits for a lock until its owner gives it back", arguments: Kind.allCases)
+    @Test("Waits for a lock until its owner releases it", arguments: Kind.allCases)
     func waitingLock(_ kind: Kind) throws {
         let place = try Place(kind)
         defer { place.remove() }
@@ -207,7 +207,7 @@ struct FileBehaviourTests {
         let other = try place.open("a")
         try one.lock(byte: 1)
         let state = WaiterState()
-        // A thread of its own: waiting would take one from the tests that run at the same time.
+        // A separate thread: waiting would take one from the tests that run in parallel.
         Thread.detachNewThread {
             state.hasStarted.store(true, ordering: .releasing)
             try? other.lock(byte: 1)
@@ -225,7 +225,7 @@ struct FileBehaviourTests {
         #expect(try one.isLocked(byte: 1))
     }
 
-    @Test("throws after close, where unlocking and closing again do no harm", arguments: Kind.allCases)
+    @Test("Throws after close, except that unlocking and closing again are harmless", arguments: Kind.allCases)
     func closed(_ kind: Kind) throws {
         let place = try Place(kind)
         defer { place.remove() }
@@ -241,7 +241,7 @@ struct FileBehaviourTests {
         #expect(errorKind { _ = try file.tryLock(byte: 1) } == .io)
     }
 
-    @Test("tells missing files, directories and parents that are files apart", arguments: Kind.allCases)
+    @Test("Distinguishes missing files, directories and parents that are files", arguments: Kind.allCases)
     func openErrors(_ kind: Kind) throws {
         let place = try Place(kind)
         defer { place.remove() }
@@ -259,7 +259,7 @@ struct FileBehaviourTests {
         #expect(errorKind { try place.open("a", .readOnly).write([1], at: 0) } == .io)
     }
 
-    @Test("tells what a path leads to", arguments: Kind.allCases)
+    @Test("Reports the kind of a path's target", arguments: Kind.allCases)
     func status(_ kind: Kind) throws {
         let place = try Place(kind)
         defer { place.remove() }
@@ -275,7 +275,7 @@ struct FileBehaviourTests {
         try place.files.makeDirectories(place.path("x/y/z"))
     }
 
-    @Test("renames over a file that stays open under no name", arguments: Kind.allCases)
+    @Test("Renames over a file that stays open without a name", arguments: Kind.allCases)
     func rename(_ kind: Kind) throws {
         let place = try Place(kind)
         defer { place.remove() }
@@ -296,7 +296,7 @@ struct FileBehaviourTests {
         #expect(try fresh.byteCount() == 0)
     }
 
-    @Test("fills buffers of any length with random bytes", arguments: Kind.allCases)
+    @Test("Fills buffers of any length with random bytes", arguments: Kind.allCases)
     func randomBytes(_ kind: Kind) throws {
         let place = try Place(kind)
         defer { place.remove() }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seeds of random tests: the fixed ones stay, a failed one is run again by what is shown of it.
+// Seeds of random tests: the fixed ones stay, and the printed form of a failed seed repeats its run.
 
 import RegnumSimulation
 import Testing
@@ -9,20 +9,20 @@ import Testing
         RunSeed.list(fixed, given: given, rotating: rotating).map(\.value)
     }
 
-    @Test("are the fixed ones, and one that rotates behind them")
+    @Test("Are the fixed ones, followed by one that rotates")
     func fixed() {
         #expect(values(1...4, given: nil, rotating: nil) == [1, 2, 3, 4])
         #expect(values(1...4, given: nil, rotating: 77) == [1, 2, 3, 4, 77])
         #expect(values(0...0, given: nil, rotating: 0) == [0, 0])
     }
 
-    @Test("begin with the one that is asked for, and are as many as the fixed ones")
+    @Test("Begin with the requested one, and are as many as the fixed ones")
     func given() {
         #expect(values(1...4, given: 9, rotating: 77) == [9, 10, 11, 12])
         #expect(values(5...6, given: UInt64.max, rotating: nil) == [UInt64.max, 0])
     }
 
-    @Test("are shown as what runs them again", arguments: [3, 77, UInt64.max])
+    @Test("Are printed in the form that repeats the run", arguments: [3, 77, UInt64.max])
     func shown(value: UInt64) throws {
         let words = "\(RunSeed(value))".split(separator: "=")
         #expect(words.first == "REGNUM_SEED")
@@ -30,7 +30,7 @@ import Testing
         #expect(values(1...4, given: given, rotating: nil).first == value)
     }
 
-    @Test("of many turns are all different, and begin with those of the list")
+    @Test("For many rounds are all different, and begin with those of the list")
     func turns() {
         let seeds = [RunSeed(10), RunSeed(1000)]
         let turns = (0..<20).map { RunSeed.ofTurn($0, from: seeds, step: 4).value }

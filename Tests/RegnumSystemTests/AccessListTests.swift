@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that more users may use than the three kinds of POSIX: what takes their place, and what is a copy of them.
+// Files with access control lists beyond the POSIX permissions: their replacements and their copies.
 
 import Foundation
 @testable import RegnumSystem
 import Testing
 
 #if os(Linux)
-    @Suite("Access lists")
+    @Suite("Access control lists")
     struct AccessListTests {
         private let files = PosixFileSystem.shared
 
-        /// The owner and user 12,345 may read and write, the group and others may nothing. In the system's form: its
+        /// The owner and user 12,345 may read and write, the group and others may not. In the system's form: its
         /// version, then tag, permissions and user of each entry.
         private static let list: [UInt8] = {
             var bytes: [UInt8] = [2, 0, 0, 0]
@@ -24,8 +24,8 @@ import Testing
             return bytes
         }()
 
-        /// Runs `body` with the paths of two new files, of which the first or the second one has the list. Not where
-        /// the file system keeps no lists.
+        /// Runs `body` with the paths of two new files, the first or the second of which has the list. Skipped if the
+        /// file system keeps no lists.
         private func withFiles(firstHasList: Bool, _ body: (String, String) throws -> Void) throws {
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("regnum-" + UUID().uuidString)
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -53,9 +53,9 @@ import Testing
             return try files.status(target)?.permissions
         }
 
-        // A file with a list shows as permissions of its group what the list allows at most: its compacted copy had
-        // them without the list, so that the whole group could read what it could not, and those of the list no more.
-        @Test("what takes a file's place has its access list")
+        // The group permissions of a file with a list show the maximum that the list allows. Its compacted copy once
+        // had these without the list, so that the whole group gained access, and the users of the list lost theirs.
+        @Test("A file that replaces another has its access list")
         func replacement() throws {
             try withFiles(firstHasList: true) { source, target in
                 try #expect(takeAccess(source, target, asReplacement: true) == 0o660)
@@ -63,7 +63,7 @@ import Testing
             }
         }
 
-        @Test("a copy of a file that has an access list is its owner's alone")
+        @Test("Only its owner can use a copy of a file with an access list")
         func copy() throws {
             try withFiles(firstHasList: true) { source, target in
                 try #expect(takeAccess(source, target, asReplacement: false) == 0o600)
@@ -71,7 +71,7 @@ import Testing
             }
         }
 
-        @Test("a list that a file was made with goes where the file that it takes the place of has none")
+        @Test("The access list of a new file is removed if the file that it replaces has none")
         func without() throws {
             try withFiles(firstHasList: false) { source, target in
                 try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: source)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The writer's gate: one at a time, in the order in which they came, and what is told of those that wait long.
+// The writer lock's gate: one thread at a time, in order of arrival, and the report of long waits.
 
 import RegnumSystem
 import Testing
 
 @Suite struct GateTests {
-    /// What threads have done; reached inside the monitor only.
+    /// The steps of threads; accessed inside the monitor only.
     private final class Log: @unchecked Sendable {
         // Sendable: see above.
         let monitor = Monitor()
@@ -26,13 +26,13 @@ import Testing
         }
     }
 
-    @Test("waiters go in the order in which they came")
+    @Test("Waiters enter in order of arrival")
     func order() {
         let (gate, came, went, left) = (Gate(), Log(), Log(), Log())
         gate.enter()
         for number in 0..<20 {
             _ = DetachedThread.start {
-                // Long at once: so it is known that the place is taken.
+                // Patience is zero, so the waiting is reported at once: the thread is known to be queued.
                 gate.enter(patience: 0) { wait in
                     came.add(number)
                     wait()
@@ -50,7 +50,7 @@ import Testing
         #expect(gate.tryEnter())
     }
 
-    @Test("one thread at a time, and none is left behind")
+    @Test("One thread enters at a time, and none is lost")
     func exclusion() {
         let (gate, ended) = (Gate(), Log())
         let sum = Sum()
@@ -69,11 +69,11 @@ import Testing
     }
 
     private final class Sum: @unchecked Sendable {
-        // Sendable: reached by the holder of the gate only.
+        // Sendable: accessed by the holder of the gate only.
         var number = 0
     }
 
-    @Test("another thread may give it back, and it is taken only where it is free")
+    @Test("Another thread may release the gate, and tryEnter only succeeds if it is free")
     func otherThread() {
         let (gate, log) = (Gate(), Log())
         #expect(gate.tryEnter())
@@ -91,7 +91,7 @@ import Testing
         #expect(!isLong)
     }
 
-    @Test("who waits longer than his patience is told so once, and goes on waiting")
+    @Test("A thread that waits longer than its patience is notified once, and continues to wait")
     func patience() {
         let (gate, log) = (Gate(), Log())
         gate.enter()
@@ -107,7 +107,7 @@ import Testing
         #expect(log.wait(for: 1) == [1])
         gate.leave()
         #expect(log.wait(for: 3) == [1, 2, 3])
-        // It has been given back.
+        // The gate has been released.
         gate.enter()
     }
 }

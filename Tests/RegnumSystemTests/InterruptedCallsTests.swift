@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signals that come while a system call waits.
+// Signals that arrive while a system call waits.
 
 #if canImport(Glibc)
     import Foundation
@@ -12,17 +12,17 @@
     private let interruptions = Atomic<Int>(0)
 
     @Suite struct InterruptedCallsTests {
-        /// A forked child, because the system gives a signal to any of a process's threads, and it has only one.
-        @Test("a call that signals interrupt is made again")
+        /// A forked child, because the system delivers a signal to any thread of a process, and the child has only one.
+        @Test("A call that signals interrupt is repeated")
         func lock() async throws {
             await #expect(processExitsWith: .success) {
-                // Where somebody waits for ever.
+                // If a call waits for ever.
                 alarm(60)
                 let path = FileManager.default.temporaryDirectory.path + "/regnum-interrupted-\(getpid())"
                 let file = try PosixFileSystem.shared.open(path, .readWriteCreate)
                 guard try file.tryLock(byte: 5), interruptions.load(ordering: .relaxed) == 0 else { exit(10) }
                 var action = sigaction()
-                // Without SA_RESTART: the system does not make the call again by itself.
+                // Without SA_RESTART: the system does not restart the call by itself.
                 action.__sigaction_handler.sa_handler = { _ in
                     _ = interruptions.wrappingAdd(1, ordering: .relaxed)
                 }
@@ -32,7 +32,7 @@
                 let child = fork()
                 if child == 0 {
                     alarm(60)
-                    // Threads of a pool let no signal through, and the child has the mask of the one that forked.
+                    // Threads of a pool block all signals, and the child inherits the mask of the forking thread.
                     var none = sigset_t()
                     sigemptyset(&none)
                     pthread_sigmask(SIG_SETMASK, &none, nil)

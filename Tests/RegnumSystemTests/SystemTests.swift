@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is particular to the real files, to files in memory, and to the helpers around them.
+// The particular behaviour of real files, of files in memory, and of the helpers around them.
 
 import Foundation
 import RegnumSystem
@@ -30,14 +30,14 @@ extension File {
 struct PosixFileSystemTests {
     private let files = PosixFileSystem.shared
 
-    @Test("reports a full device as no space")
+    @Test("Reports a full device as no space")
     func fullDevice() throws {
         let file = try files.open("/dev/full", .readWrite)
         #expect(errorKind { try file.write([1], at: 0) } == .noSpace)
     }
 
-    // Each took a TiB: some hundred files left nothing for the rest of the process.
-    @Test("many files that are open leave room in the address space")
+    // Each once took 1 TiB of address space: some hundred files left nothing for the rest of the process.
+    @Test("Many open files leave room in the address space")
     func manyRegions() throws {
         let path = freshPath()
         defer { try? files.remove(path) }
@@ -47,14 +47,14 @@ struct PosixFileSystemTests {
         #expect(regions.reduce(0) { $0 + $1.capacity } <= (16 << 40) + 100 * (64 << 30))
     }
 
-    @Test("reports a missing parent, and a path with a zero in it, as not found")
+    @Test("Reports a missing parent, and a path with a zero in it, as not found")
     func missingParent() {
         #expect(errorKind { _ = try files.open(freshPath() + "/a", .readWriteCreate) } == .notFound)
         #expect(errorKind { _ = try files.open("/tmp\0/a", .readOnly) } == .notFound)
         #expect(errorKind { _ = try files.open("", .readOnly) } == .notFound)
     }
 
-    @Test("leaves the length alone when space cannot be reserved")
+    @Test("Does not change the length if space cannot be reserved")
     func failedAllocation() throws {
         let path = freshPath()
         defer { try? files.remove(path) }
@@ -64,8 +64,8 @@ struct PosixFileSystemTests {
         #expect(try file.byteCount() == 3)
     }
 
-    /// Most file systems cannot clone: TMPDIR on one that can (XFS, Btrfs) tries the other half.
-    @Test("a clone has bytes and permissions of its original and goes its own way, or there is none")
+    /// Most file systems cannot clone: set TMPDIR to one that can (XFS, Btrfs) to test the other case.
+    @Test("A clone has the bytes and permissions of its original and is independent, or there is none")
     func clone() throws {
         let (path, copy) = (freshPath(), freshPath())
         defer { for path in [path, copy] { try? files.remove(path) } }
@@ -79,12 +79,12 @@ struct PosixFileSystemTests {
         try file.write([9], at: 5000)
         #expect([UInt8](try Data(contentsOf: URL(fileURLWithPath: copy)).suffix(3)) == [1, 2, 3])
         #expect(try files.status(copy)?.permissions == 0o600)
-        #expect(!files.clone(path, to: copy), "what is there is not replaced")
+        #expect(!files.clone(path, to: copy), "an existing file is not replaced")
         #expect(try files.status(copy)?.byteCount == 5003)
     }
 
     @Test(
-        "finds the directory of a path",
+        "Finds the directory of a path",
         arguments: [
             ("/a/b", "/a"), ("/a", "/"), ("a", "."), ("a/b/", "a"), ("/", "/"), ("a//b", "a"),
             ("/a/b/c", "/a/b"),
@@ -93,7 +93,7 @@ struct PosixFileSystemTests {
         #expect(parentPath(path) == parent)
     }
 
-    @Test("explains an error in one line")
+    @Test("Explains an error in one line")
     func descriptions() {
         let error = SystemError(.noSpace, "write", "/x", code: 28)
         #expect(error.description == "Cannot write '/x': no space left (error 28)")
@@ -103,7 +103,7 @@ struct PosixFileSystemTests {
 
 @Suite("The file system in memory")
 struct MemoryFileSystemTests {
-    @Test("stops at its capacity and takes space back")
+    @Test("Stops at its capacity and reuses freed space")
     func capacity() throws {
         let files = MemoryFileSystem(capacityLimit: 10_000)
         let one = try files.open("one", .readWriteCreate)
@@ -126,7 +126,7 @@ struct MemoryFileSystemTests {
         #expect(errorKind { try one.allocate(10_001) } == .noSpace)
     }
 
-    @Test("opens many files, each with room to grow")
+    @Test("Opens many files, each with room to grow")
     func manyFiles() throws {
         let files = MemoryFileSystem()
         let opened = try (0..<500).map { try files.open("\($0)", .readWriteCreate) }
@@ -138,7 +138,7 @@ struct MemoryFileSystemTests {
 
 @Suite("Memory and process")
 struct HelperTests {
-    @Test("compares as unsigned bytes and finds the first of several")
+    @Test("Compares as unsigned bytes and finds the first of several")
     func memory() {
         let a: [UInt8] = [1, 200, 3, 3], b: [UInt8] = [1, 100, 3, 3]
         a.withUnsafeBytes { a in
@@ -162,7 +162,7 @@ struct HelperTests {
         #expect(pages.load(fromByteOffset: 11, as: UInt8.self) == 9)
     }
 
-    @Test("reservations that may be smaller are, once the process has plenty")
+    @Test("Reservations that may be smaller are smaller once the process has many")
     func manyReservations() throws {
         let reserved = try (0..<400).map { _ in try ReservedMemory(byteCount: 64 << 30, minimum: 1 << 30) }
         #expect(reserved.reduce(0) { $0 + $1.byteCount } <= (16 << 40) + 400 * (4 << 30))
@@ -170,7 +170,7 @@ struct HelperTests {
     }
 
     @Test(
-        "zeros exactly the discarded bytes",
+        "Zeros exactly the discarded bytes",
         arguments: [0..<1, 10..<4_096, 100..<20_000, 4_096..<8_192, 5..<5])
     func discard(_ range: Range<Int>) throws {
         let memory = try ReservedMemory(byteCount: 1 << 20)
@@ -183,7 +183,7 @@ struct HelperTests {
     }
 
     @Test(
-        "memory for a while can be filled from end to end",
+        "Temporary memory can be filled from end to end",
         arguments: [1, 4_096, 4 << 20, 4 << 20 | 1, 9_000_000])
     func scratch(_ byteCount: Int) {
         let memory = Memory.allocateScratch(byteCount: byteCount)
@@ -193,9 +193,9 @@ struct HelperTests {
     }
 
     #if os(Linux)
-        @Test("large pages are asked for behind the small bytes, and again after a renewal")
+        @Test("Large pages are requested after the small bytes, and again after a renewal")
         func largePages() throws {
-            // Where the system knows none there is nothing to ask for.
+            // If the system has no large pages, there is nothing to request.
             guard FileManager.default.fileExists(atPath: "/sys/kernel/mm/transparent_hugepage/enabled") else { return }
             let scratch = Memory.allocateScratch(byteCount: 8 << 20)
             defer { Memory.freeScratch(scratch, byteCount: 8 << 20) }
@@ -214,7 +214,7 @@ struct HelperTests {
         private func wantsLargePages(_ address: UnsafeMutableRawPointer) throws -> Bool {
             let wanted = UInt(bitPattern: address)
             var isInside = false
-            // The file says that it is empty, so that it is read as one of unknown length.
+            // The file reports a length of zero, so it is read as one of unknown length.
             let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/smaps"))
             let text = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
             for line in text.split(separator: "\n") {
@@ -226,7 +226,7 @@ struct HelperTests {
         }
     #endif
 
-    @Test("knows itself, its start and its boot")
+    @Test("Knows itself, its start and its boot")
     func process() {
         #expect(CurrentProcess.id > 0)
         #expect(CurrentProcess.startTime > 0)
@@ -261,23 +261,23 @@ struct HelperTests {
     }
 
     private final class LockedSum: @unchecked Sendable {
-        // Sendable: `ended` is reached with the monitor of `add` only.
+        // Sendable: `ended` is accessed with the monitor of `add` only.
         let number = Lock(0)
         var ended = 0
     }
 
-    @Test("one thread at a time")
+    @Test("One thread holds the lock at a time")
     func exclusion() {
         let sum = LockedSum()
         Self.add(3, to: sum)
         #expect(sum.number.withLock { $0 } == 8000)
     }
 
-    @Test("threads of a forked child wait for each other as those of any process")
+    @Test("Threads of a forked child wait for each other as in any process")
     func forked() async throws {
         await #expect(processExitsWith: .success) {
             let sum = LockedSum()
-            // The parent's thread has used the lock: whatever is remembered of it is remembered now.
+            // The parent's thread has used the lock: anything cached about it is cached now.
             sum.number.withLock { $0 = 0 }
             let fork = unsafeBitCast(dlsym(nil, "fork"), to: (@convention(c) () -> Int32).self)
             let child = fork()
@@ -292,9 +292,9 @@ struct HelperTests {
 }
 
 @Suite struct ForkedFileTests {
-    /// The child lets go of all that would keep the parent's locks: files that are open, mapped to be read, mapped to
-    /// be written, and shown over memory.
-    @Test("the locks of a killed process go with it, though a child that it has forked lives on")
+    /// The child releases everything that would keep the parent's locks: open files, read mappings, write mappings, and
+    /// mappings over memory.
+    @Test("The locks of a killed process are released, although a forked child lives on")
     func killedParent() async throws {
         await #expect(processExitsWith: .success) {
             let files = PosixFileSystem.shared
@@ -302,7 +302,7 @@ struct HelperTests {
             let fork = unsafeBitCast(dlsym(nil, "fork"), to: (@convention(c) () -> Int32).self)
             var ends: [Int32] = [-1, -1]
             guard pipe(&ends) == 0 else { exit(1) }
-            // Ends what a failed test leaves, here and below.
+            // Ends the processes that a failed test leaves, here and below.
             alarm(120)
             let parent = fork()
             if parent == 0 {
@@ -318,7 +318,7 @@ struct HelperTests {
                 guard memory.show(file, at: 0, over: 0..<8192), region.base.load(as: UInt8.self) == 7 else { exit(3) }
                 var child = fork()
                 if child == 0 {
-                    // Nor is anything of it the child's to use.
+                    // The child cannot use the parent's files either.
                     let isClosed = (try? file.byteCount()) == nil && (try? file.tryLock(byte: 6)) == nil
                     let isHidden = region.base.load(as: UInt8.self) == 0 && base.load(as: UInt8.self) == 0
                     // A file of its own may get the same number.
@@ -347,7 +347,7 @@ struct HelperTests {
         }
     }
 
-    @Test("the child of a fork that lets go of its parent's files leaves the parent's locks alone")
+    @Test("A forked child that closes its parent's files keeps the parent's locks")
     func locks() async throws {
         await #expect(processExitsWith: .success) {
             let files = PosixFileSystem.shared

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Misuse in asynchronous calls becomes a text too, and the process goes on.
+// `catchAsyncMisuse` returns the message of a programmer error in asynchronous code, and the process continues.
 
 import Foundation
 import Regnum
@@ -37,7 +37,7 @@ private actor PupKeeper {
 }
 
 private struct Leaked: @unchecked Sendable {
-    // Sendable: tests use it where it does not belong, on purpose.
+    // Sendable: tests use it on the wrong thread on purpose.
     let pup: Pup
 }
 
@@ -54,7 +54,7 @@ struct CatchAsyncMisuseTests {
         try await keeper.add(1)
     }
 
-    @Test("a body without misuse runs to its end, across actors, with what it awaits")
+    @Test("A body without misuse runs to its end, across actors and awaits")
     func clean() async throws {
         let words = try await catchAsyncMisuse { [keeper] in
             try await keeper.add(2)
@@ -67,7 +67,7 @@ struct CatchAsyncMisuseTests {
         #expect(try await keeper.count() == 3)
     }
 
-    @Test("an actor's object that is used elsewhere is a text, also behind an await")
+    @Test("Misuse of an actor's object on another thread is caught, also after an await")
     func wrongPlace() async throws {
         let words = try await catchAsyncMisuse { [keeper] in
             let leaked = try await keeper.object()
@@ -75,11 +75,11 @@ struct CatchAsyncMisuseTests {
             _ = leaked.pup.name
         }
         #expect(words?.hasPrefix("Realm accessed from incorrect thread.") == true, "\(words ?? "nil")")
-        // Nothing stands still: the actor was not the one.
+        // Nothing is suspended: the misuse did not run on this actor.
         #expect(try await keeper.count() == 1)
     }
 
-    @Test("misuse in a child task is a text")
+    @Test("Misuse in a child task is caught")
     func children() async throws {
         let words = try await catchAsyncMisuse { [keeper] in
             let leaked = try await keeper.object()
@@ -90,7 +90,7 @@ struct CatchAsyncMisuseTests {
         #expect(words?.isEmpty == false)
     }
 
-    @Test("misuse on an actor is a text, and others can write")
+    @Test("Misuse on an actor is caught, and others can write")
     func onActor() async throws {
         let other = PupKeeper(identifier)
         let words = try await catchAsyncMisuse {
@@ -102,7 +102,7 @@ struct CatchAsyncMisuseTests {
         #expect(try await keeper.count() == 2)
     }
 
-    @Test("a write begun in the body is cancelled")
+    @Test("A write begun in the body is cancelled")
     func writes() async throws {
         let words = try await catchAsyncMisuse { [identifier] in
             let realm = try makeRealm(identifier)
@@ -116,7 +116,7 @@ struct CatchAsyncMisuseTests {
         #expect(try await keeper.count() == 2)
     }
 
-    @Test("what the body throws is thrown")
+    @Test("An error of the body is rethrown")
     func thrown() async {
         await #expect(throws: Refusal.self) {
             try await catchAsyncMisuse {
@@ -126,7 +126,7 @@ struct CatchAsyncMisuseTests {
         }
     }
 
-    @Test("task-local values and cancelling reach the body")
+    @Test("Task-local values and cancellation reach the body")
     func context() async {
         await Flag.$isSet.withValue(true) {
             let words = await catchAsyncMisuse { #expect(Flag.isSet) }
@@ -144,7 +144,7 @@ struct CatchAsyncMisuseTests {
         #expect(await task.value == nil)
     }
 
-    @Test("catchMisuse may stand inside, and many bodies run at once", arguments: [64])
+    @Test("`catchMisuse` can be nested inside, and many bodies run at once", arguments: [64])
     func many(_ count: Int) async {
         let texts = await withTaskGroup(of: String?.self) { group in
             for i in 0..<count {

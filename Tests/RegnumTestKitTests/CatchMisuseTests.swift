@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Misuse becomes a text, and the Realm can be used on.
+// `catchMisuse` returns the message of a programmer error, and the Realm stays usable.
 
 import Foundation
 import Regnum
@@ -11,7 +11,7 @@ final class Pup: Object {
     @Persisted var name = ""
 }
 
-/// An own database in memory for each call.
+/// A separate in-memory database for each call.
 func makeRealm(_ identifier: String = UUID().uuidString) throws -> Realm {
     try Realm(configuration: Realm.Configuration(inMemoryIdentifier: identifier, objectTypes: [Pup.self]))
 }
@@ -36,7 +36,7 @@ struct CatchMisuseTests {
         self.pup = pup
     }
 
-    /// What each kind of misuse says, and what does it.
+    /// Each kind of misuse with a part of its message.
     enum Kind: String, CaseIterable {
         case outsideWrite = "Cannot modify managed objects outside of a write transaction."
         case addOutsideWrite = "Can only add, remove, or create objects in a Realm in a write transaction"
@@ -66,7 +66,7 @@ struct CatchMisuseTests {
     }
 
     @Test(
-        "the message of each kind of misuse comes back, and the Realm can be used on",
+        "`catchMisuse` returns the message of each kind of misuse, and the Realm stays usable",
         arguments: Kind.allCases)
     func kinds(_ kind: Kind) throws {
         let words = try catchMisuse { try commit(kind) }
@@ -76,7 +76,7 @@ struct CatchMisuseTests {
         #expect(realm.object(ofType: Pup.self, forPrimaryKey: 7) != nil)
     }
 
-    @Test("use on another thread is caught on that thread")
+    @Test("Misuse on another thread is caught on that thread")
     func wrongThread() {
         nonisolated(unsafe) let realm = realm
         nonisolated(unsafe) var words: String?
@@ -89,14 +89,14 @@ struct CatchMisuseTests {
         #expect(words?.hasPrefix("Realm accessed from incorrect thread.") == true)
     }
 
-    @Test("a body without misuse runs to its end")
+    @Test("A body without misuse runs to its end")
     func noMisuse() {
         var count = 0
         #expect(catchMisuse { count = realm.objects(Pup.self).count } == nil)
         #expect(count == 1)
     }
 
-    @Test("what the body throws is thrown on")
+    @Test("An error of the body is rethrown")
     func throwing() throws {
         #expect(throws: Refusal.self) { _ = try catchMisuse { try realm.write { throw Refusal() } } }
         #expect(!realm.isInWriteTransaction)
@@ -104,7 +104,7 @@ struct CatchMisuseTests {
 
     // MARK: Writes
 
-    @Test("a write begun in the body is cancelled and its changes are gone")
+    @Test("A write begun in the body is cancelled and its changes are gone")
     func cancelled() throws {
         let words = try catchMisuse {
             try realm.write {
@@ -119,7 +119,7 @@ struct CatchMisuseTests {
         #expect(realm.objects(Pup.self).count == 1)
     }
 
-    @Test("a write begun before the body stays open")
+    @Test("A write begun before the body stays open")
     func kept() throws {
         realm.beginWrite()
         pup.name = "changed"
@@ -130,7 +130,7 @@ struct CatchMisuseTests {
     }
 
     @Test(
-        "a write that a body without misuse leaves open stays open, and a misuse of the outer body cancels it"
+        "A write that a body without misuse leaves open stays open, and misuse in the outer body cancels it"
     )
     func leftOpen() {
         #expect(catchMisuse { realm.beginWrite() } == nil)
@@ -144,7 +144,7 @@ struct CatchMisuseTests {
         #expect(!realm.isInWriteTransaction)
     }
 
-    @Test("writes on several Realms are all cancelled, and another thread can write at once")
+    @Test("Open writes on several Realms are all cancelled, and another thread can write at once")
     func severalRealms() throws {
         let identifier = UUID().uuidString
         let other = try makeRealm(identifier)
@@ -164,9 +164,9 @@ struct CatchMisuseTests {
         #expect(other.isEmpty)
     }
 
-    // MARK: Nesting and number
+    // MARK: Nesting and repetition
 
-    @Test("the innermost call gets the message")
+    @Test("The innermost call receives the message")
     func nested() {
         let outer = catchMisuse {
             #expect(Self.isOutsideWrite(catchMisuse { pup.name = "x" }))
@@ -176,7 +176,7 @@ struct CatchMisuseTests {
         #expect(outer == "Can't cancel a non-existing write transaction")
     }
 
-    @Test("a thousand misuses, inside and outside of writes", arguments: 0..<4)
+    @Test("A thousand misuses are caught, inside and outside of writes", arguments: 0..<4)
     func thousand(_ lane: Int) throws {
         for i in 0..<250 {
             #expect(Self.isOutsideWrite(catchMisuse { pup.name = "\(lane) \(i)" }))
@@ -191,7 +191,7 @@ struct CatchMisuseTests {
         #expect(pup.name == "Rex")
     }
 
-    @Test("variables that an abandoned body was changing can be changed again")
+    @Test("Variables that an abandoned body was changing can be changed again")
     func accesses() {
         for i in 0..<200 {
             #expect(Self.isOutsideWrite(catchMisuse { change(&Self.counter) }))
@@ -206,7 +206,7 @@ struct CatchMisuseTests {
     // MARK: Executors
 
     @MainActor
-    @Test("on the main actor the body is on the main actor")
+    @Test("On the main actor the body runs on the main actor")
     func mainActor() async throws {
         let realm = try makeRealm()
         let pup = Pup(value: ["id": 1])
@@ -221,7 +221,7 @@ struct CatchMisuseTests {
         }
     }
 
-    @Test("inside an actor the body is in the actor")
+    @Test("On an actor the body runs on the actor")
     func actor() async {
         #expect(await Kennel().misuse(times: 250) == 250)
     }
@@ -237,7 +237,7 @@ struct CatchMisuseTests {
         }
     }
 
-    @Test("outside of catchMisuse a misuse still ends the process")
+    @Test("Outside catchMisuse a misuse still ends the process")
     func uncaught() async {
         await #expect(processExitsWith: .failure) {
             _ = catchMisuse { _ = List<Int>()[3] }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The integrity check as an expectation: silent where all is well, an issue where it is not.
+// The integrity check as an expectation: it records an issue if the file is damaged.
 
 import Foundation
 import Regnum
@@ -16,7 +16,7 @@ struct ExpectIntegrityTests {
         try body(folder)
     }
 
-    @Test("a file that is open is whole")
+    @Test("An open file without damage passes")
     func openFile() throws {
         try withFolder { folder in
             let url = folder.appendingPathComponent("a.realm")
@@ -34,14 +34,14 @@ struct ExpectIntegrityTests {
         }
     }
 
-    @Test("data in memory is whole")
+    @Test("Data in memory without damage passes")
     func memory() throws {
         let realm = try makeRealm()
         try realm.write { realm.add(Pup(value: ["id": 1])) }
         #expect(expectIntegrity(of: realm.configuration) == [])
     }
 
-    @Test("damage is an issue of the test at the caller's line, even where the file is open")
+    @Test("Damage is an issue at the caller's line, also if the file is open")
     func damage() throws {
         try withFolder { folder in
             let url = folder.appendingPathComponent("a.realm")
@@ -68,7 +68,7 @@ struct ExpectIntegrityTests {
         }
     }
 
-    @Test("a missing file is an issue, and is not made")
+    @Test("A missing file is an issue, and is not created")
     func missing() throws {
         try withFolder { folder in
             let url = folder.appendingPathComponent("none.realm")
@@ -80,7 +80,7 @@ struct ExpectIntegrityTests {
         }
     }
 
-    @Test("asking inside a write transaction is misuse instead of waiting for ever")
+    @Test("A check inside a write transaction is misuse, instead of waiting for ever")
     func insideWrite() throws {
         let realm = try makeRealm()
         realm.beginWrite()

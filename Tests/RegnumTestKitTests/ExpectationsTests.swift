@@ -19,7 +19,7 @@ struct ExpectChangesTests {
         }
     }
 
-    @Test("changes of results are told without waiting, on a thread without a run loop")
+    @Test("Changes of results are delivered without waiting, on a thread without a run loop")
     func results() throws {
         let old = realm.objects(KitPet.self).where { $0.age > 1 }.sorted(byKeyPath: "age")
         #expect(try expectChanges(on: old) {} == .nothing)
@@ -31,13 +31,13 @@ struct ExpectChangesTests {
                 old[1].name = "renamed"
             }
         }
-        // Of the collection as it was, as in RealmSwift.
+        // Positions in the old collection, as in RealmSwift.
         #expect(changes == .update(deletions: [0], modifications: [2]))
         #expect(changes.description == "update: deletions [0] modifications [2]")
         #expect(try expectChanges(on: old, keyPaths: ["age"]) { try realm.write { old[0].name = "x" } } == .nothing)
     }
 
-    @Test("commits of another thread are seen when the block has ended")
+    @Test("Commits of another thread are visible when the block has ended")
     func otherThread() throws {
         let configuration = test.configuration
         try expectChanges(on: realm.objects(KitPet.self), .update(insertions: [3])) {
@@ -50,7 +50,7 @@ struct ExpectChangesTests {
         }
     }
 
-    @Test("changes of objects, lists and maps")
+    @Test("Changes of objects, lists and maps can be expected")
     func others() throws {
         let pet = realm.objects(KitPet.self)[0]
         let keeper = realm.objects(KitKeeper.self)[0]
@@ -70,7 +70,7 @@ struct ExpectChangesTests {
         try expectChanges(on: pet, .deleted) { try realm.write { realm.delete(pet) } }
     }
 
-    @Test("other changes than those expected are a failure that names both")
+    @Test("Unexpected changes are a failure that names both sets of changes")
     func different() {
         let texts = issues {
             try expectChanges(on: realm.objects(KitPet.self), .nothing) { try realm.write { realm.deleteAll() } }
@@ -78,7 +78,7 @@ struct ExpectChangesTests {
         #expect(texts == ["Expected the changes nothing, got update: deletions [0, 1, 2]."])
     }
 
-    @Test("observers of a thread without turns are called where they are asked for")
+    @Test("On a thread without a run loop, observers are called when the expectation runs")
     func delivering() throws {
         _ = try expectChanges(on: realm.objects(KitPet.self)) {}
         var counts: [Int] = []
@@ -106,14 +106,14 @@ struct ExpectQueryTests {
         }
     }
 
-    @Test("a query by an index is within its budget")
+    @Test("A query with an index is within its budget")
     func indexed() {
         let query = test.realm.objects(KitKeeper.self).where { $0.name == "keeper 77" }
         let run = expectQuery(query, usesIndexOn: "name", examinesAtMost: 1, findsAtLeast: 1)
         #expect(run.foundRows == 1)
     }
 
-    @Test("a query that looks at everything is over its budget, and the failure tells how it was run")
+    @Test("A query that scans all objects exceeds its budget, and the failure shows the plan")
     func scanning() {
         let query = test.realm.objects(KitPet.self).where { $0.name == "pet 77" }
         let texts = issues { expectQuery(query, usesIndexOn: "name", examinesAtMost: 10, findsAtLeast: 0.5) }
@@ -124,7 +124,7 @@ struct ExpectQueryTests {
 
 @Suite("Expecting a model")
 struct ExpectModelTests {
-    /// Counts pets by name; forgets the case of letters where it is wrong.
+    /// Counts pets by name; ignores the case of letters if it is wrong.
     private struct Counter {
         let realm: Realm
         var isWrong = false
@@ -165,10 +165,10 @@ struct ExpectModelTests {
             ] + operations, agree: { $0.counts == $1 })
     }
 
-    @Test("code that does as its model does passes")
+    @Test("Code that matches its model passes")
     func agreeing() { #expect(issues { run(isWrong: false) } == []) }
 
-    @Test("code that does not fails with the few operations that show it, and the seed")
+    @Test("Code that does not match fails with a short list of operations and the seed")
     func shortened() {
         let texts = issues { run(isWrong: true) }
         #expect(texts.count == 2)
@@ -176,7 +176,7 @@ struct ExpectModelTests {
         #expect(texts.allSatisfy { $0.contains("these are enough: add, add.") }, "\(texts)")
     }
 
-    @Test("errors and misuse are failures too")
+    @Test("Errors and misuse count as failures too")
     func failing() {
         let misuse = RandomOperation<Counter, [String: Int]>("misuse") { counter, _, _ in
             counter.realm.add(KitPet())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults of the disk under a user's code, and migrations of what was shipped.
+// Storage faults under a user's code, and migrations of shipped files.
 
 import Foundation
 import Regnum
@@ -49,7 +49,7 @@ struct ExpectSurvivalTests {
         if sum != 100 { throw Lost() }
     }
 
-    @Test("code that changes everything in one transaction survives every fault", arguments: StorageFault.allCases)
+    @Test("Code that changes everything in one transaction survives every fault", arguments: StorageFault.allCases)
     func one(_ fault: StorageFault) throws {
         let runs = try expectSurvival(KitAccount.self, of: [fault], limit: 24, prepare: prepare) { realm in
             try move(30, realm, inOneWrite: true)
@@ -60,7 +60,7 @@ struct ExpectSurvivalTests {
         #expect(runs >= 2)
     }
 
-    @Test("code that needs two does not, and the failure names the fault and the call")
+    @Test("Code that needs two transactions fails, and the failure names the fault and the call")
     func two() throws {
         for fault in StorageFault.allCases {
             let texts = issues {
@@ -79,7 +79,7 @@ struct ExpectSurvivalTests {
         }
     }
 
-    @Test("a disk that fails on demand gives the errors of a real one, and works on afterwards")
+    @Test("A disk that fails on demand gives the errors of a real one, and works again afterwards")
     func faulty() throws {
         let faulty = try FaultyRealm(KitAccount.self)
         try prepare(faulty.realm)
@@ -94,7 +94,7 @@ struct ExpectSurvivalTests {
         }
     }
 
-    @Test("a provider fails at the calls that a test names")
+    @Test("A provider fails at the calls that a test names")
     func provider() throws {
         let configuration = Realm.Configuration(
             inMemoryIdentifier: UUID().uuidString, objectTypes: [KitAccount.self])
@@ -106,7 +106,7 @@ struct ExpectSurvivalTests {
     }
 }
 
-/// A class as it was in three versions of a program.
+/// A class in three versions of a program.
 private enum Shipped {
     class Case: Object {
         override class func shouldIncludeInDefaultSchema() -> Bool { false }
@@ -135,7 +135,7 @@ private enum Shipped {
     static let second = Realm.Configuration(
         schemaVersion: 2, migrationBlock: { migration, _ in join(migration) }, objectTypes: [Second.self])
 
-    /// Forgets what files of the first version need, where it is wrong.
+    /// Omits the data of files of the first version if it is wrong.
     static func third(isWrong: Bool) -> Realm.Configuration {
         Realm.Configuration(
             schemaVersion: 3,
@@ -170,7 +170,7 @@ struct ExpectMigrationsTests {
         try body(try Shipped.fixtures(in: folder))
     }
 
-    @Test("all fixtures come to the newest version, straight and step by step, and stay as they are")
+    @Test("All fixtures migrate to the newest version, directly and step by step, and are not changed")
     func all() throws {
         try withFixtures { fixtures in
             var names: [String] = []
@@ -184,7 +184,7 @@ struct ExpectMigrationsTests {
         }
     }
 
-    @Test("a block that forgets an old version is found by going step by step")
+    @Test("A migration block that forgets an old version is found by migrating step by step")
     func forgotten() throws {
         try withFixtures { fixtures in
             let texts = issues {
@@ -196,7 +196,7 @@ struct ExpectMigrationsTests {
         }
     }
 
-    @Test("what a rehearsal refuses, a check throws, and a missing fixture are failures")
+    @Test("A refused rehearsal, a throwing check, and a missing fixture are failures")
     func failures() throws {
         try withFixtures { fixtures in
             let same = Realm.Configuration(schemaVersion: 2, objectTypes: [Shipped.Third.self])
@@ -211,7 +211,7 @@ struct ExpectMigrationsTests {
         }
     }
 
-    @Test("a fixture is copied to a folder of its own, and stays as it is")
+    @Test("A fixture is copied to a separate folder, and is not changed")
     func copies() throws {
         try withFixtures { fixtures in
             let fixture = fixtures[0]
@@ -231,8 +231,8 @@ struct ExpectMigrationsTests {
         }
     }
 
-    // A copy had the permissions of the fixture: it could not be migrated.
-    @Test("copies of a read-only fixture can be written, and the fixture stays read-only")
+    // A copy once had the permissions of the fixture: it could not be migrated.
+    @Test("Copies of a read-only fixture can be written, and the fixture stays read-only")
     func readOnlyFixture() throws {
         func permissions(_ url: URL) throws -> Int? {
             try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? Int
@@ -257,14 +257,14 @@ struct ExpectMigrationsTests {
         }
     }
 
-    // What is done when a process ends is done by its children too.
-    @Test("a child of a fork that ends leaves its parent's copies")
+    // Child processes run the exit handlers too.
+    @Test("A forked child that ends keeps its parent's copies")
     func copiesOfParent() async throws {
         await #expect(processExitsWith: .success) {
             let fixture = FileManager.default.temporaryDirectory.appendingPathComponent("fixture-\(UUID().uuidString)")
             try Data("any bytes".utf8).write(to: fixture)
             let copy = try copyFixture(fixture)
-            // Swift hides `fork`; programs come to it through C all the same.
+            // Swift does not import `fork`; programs can call it through C.
             guard let symbol = dlsym(nil, "fork") else { exit(11) }
             let child = unsafeBitCast(symbol, to: (@convention(c) () -> Int32).self)()
             if child == 0 { exit(0) }
@@ -276,7 +276,7 @@ struct ExpectMigrationsTests {
         }
     }
 
-    @Test("copies of fixtures go when the process ends")
+    @Test("Copies of fixtures are removed when the process ends")
     func copiesGo() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("shipped-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -293,7 +293,7 @@ struct ExpectMigrationsTests {
         #expect(copy.hasSuffix("/fixture") && !FileManager.default.fileExists(atPath: copy))
     }
 
-    @Test("a schema that has changed fails with its new hash and its text")
+    @Test("A changed schema fails with its new hash and its text")
     func schema() throws {
         let texts = issues { try expectSchema(of: [KitAccount.self], hash: "0") }
         let text = try #require(texts.first)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fixtures, snapshots and what makes tests the same in each run.
+// Fixtures, snapshots, and the sources of determinism in tests.
 
 import Foundation
 import Regnum
@@ -32,7 +32,7 @@ struct FixturesTests {
         }
         """
 
-    @Test("a builder adds objects, lists of them and what conditions choose, in one transaction")
+    @Test("A builder adds objects, lists of them and conditional ones, in one transaction")
     func builder() throws {
         let isOld = true
         try realm.seed {
@@ -47,7 +47,7 @@ struct FixturesTests {
         #expect(realm.object(ofType: KitKeeper.self, forPrimaryKey: 1)?.name == "Ann")
     }
 
-    @Test("JSON brings every type of value, links by key to objects that come later, and objects in objects")
+    @Test("JSON brings every type of value, links by key to later objects, and nested objects")
     func json() throws {
         #expect(try realm.seed(json: Data(Self.json.utf8)) == ["KitPet": 2, "KitKeeper": 1, "KitTagged": 1])
         let rex = try #require(realm.objects(KitPet.self).where { $0.name == "Rex" }.first)
@@ -68,7 +68,7 @@ struct FixturesTests {
     }
 
     @Test(
-        "what does not fit the classes is named, and nothing is added",
+        "An error names the value that does not fit the classes, and nothing is added",
         arguments: [
             ("[]", "fixture: must be an object of arrays"), ("{", "fixture: is no JSON"),
             (#"{"Cat": [{}]}"#, "Cat[0]: the realm has no class 'Cat'"),
@@ -123,13 +123,13 @@ struct FixturesTests {
             uuid: 00000000-0000-0000-0000-000000000001
         """
 
-    @Test("a snapshot is a text of all objects; the same in each run")
+    @Test("A snapshot is a text of all objects, the same in each run")
     func snapshot() throws {
         try realm.seed(json: Data(Self.json.utf8))
         #expect(expectSnapshot(of: realm, matches: Self.text))
     }
 
-    @Test("of some classes, and with properties left out")
+    @Test("A snapshot can be limited to some classes, and omit properties")
     func redacted() throws {
         try realm.seed(json: Data(Self.json.utf8))
         try realm.write { realm.objects(KitKeeper.self)[0].pets.append(objectsIn: realm.objects(KitPet.self)) }
@@ -138,7 +138,7 @@ struct FixturesTests {
         #expect(text.contains("pets: [KitPet #0, KitPet #1]"))
     }
 
-    @Test("a difference is shown by its lines and those around them")
+    @Test("A difference is shown by its lines and their context")
     func difference() throws {
         try realm.seed(json: Data(Self.json.utf8))
         try realm.write { realm.objects(KitKeeper.self)[0].name = "Eve" }
@@ -159,7 +159,7 @@ struct FixturesTests {
             ], "\(texts)")
     }
 
-    @Test("a snapshot in a file is written once, for somebody to look at, and compared from then on")
+    @Test("A snapshot file is written once, for review, and compared from then on")
     func file() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("snapshots-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -173,7 +173,7 @@ struct FixturesTests {
 
     // MARK: Determinism
 
-    @Test("identifiers count up", .countedObjectIds)
+    @Test("Identifiers are counted up", .countedObjectIds)
     func identifiers() {
         let ids = TestIdentifiers()
         #expect(ids.integer() == 1)
@@ -185,9 +185,9 @@ struct FixturesTests {
         withCountedObjectIds { #expect(KitTagged().id.stringValue == "000000000000000000000001") }
     }
 
-    // The schema of a class is read from an instance, whose identifiers came from the generator in force: the first test
-    // of a process counted from 2. They come from the system now.
-    @Test("the first use of a class takes no identifier away")
+    // The schema of a class is read from an instance. Its identifiers once came from the active generator, so that the
+    // first test of a process counted from 2. Now they come from the system.
+    @Test("The first use of a class consumes no identifier")
     func firstUse() {
         final class Unseen: Object {
             @Persisted(primaryKey: true) var id: ObjectId
@@ -196,10 +196,10 @@ struct FixturesTests {
         withCountedObjectIds { #expect(Unseen().id.stringValue == "000000000000000000000001") }
     }
 
-    @Test("without the trait identifiers are unlike all others")
+    @Test("Without the trait identifiers are unique")
     func generated() { #expect(ObjectId.generate().stringValue.hasPrefix("0000000000") == false) }
 
-    @Test("a clock stands still, goes on with each look, or as it is told")
+    @Test("A test clock stands still, advances with each read, or on request")
     func clock() {
         let clock = TestClock()
         #expect(clock.now == clock.now)
@@ -211,7 +211,7 @@ struct FixturesTests {
         #expect([ticking.now, ticking.now].map(\.timeIntervalSinceReferenceDate) == [0, 2])
     }
 
-    @Test("a generator gives the same for the same seed")
+    @Test("A generator gives the same values for the same seed")
     func generator() {
         func values(_ seed: UInt64) -> [String] {
             var generator = SeededGenerator(seed: seed)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fixtures whose text would be misuse where it was stored: each is thrown with its place, and nothing is added. A hundred
-// arrays in one another ended the program.
+// Fixtures with values that would be misuse if they were stored: each throws an error with its path, and nothing is
+// added. A hundred nested arrays once crashed the program.
 
 import Foundation
 import Regnum
@@ -48,7 +48,7 @@ struct HostileFixturesTests {
         (#"{"HostilePart": [{}]}"#, "HostilePart: is embedded"),
     ]
 
-    @Test("a text that cannot be stored is thrown with its place, and nothing is added", arguments: wrong)
+    @Test("A value that cannot be stored throws an error with its path, and nothing is added", arguments: wrong)
     func refused(_ text: String, _ words: String) throws {
         let realm = try Realm()
         let error = #expect(throws: FixtureError.self) { try realm.seed(json: Data(text.utf8)) }
@@ -56,7 +56,7 @@ struct HostileFixturesTests {
         #expect(realm.isEmpty)
     }
 
-    @Test("a hundred levels are stored")
+    @Test("A hundred nested levels are stored")
     func allowed() throws {
         let realm = try Realm()
         let rows = Self.nested(#"{"id":1,"next":"#, "}", 100, "null")

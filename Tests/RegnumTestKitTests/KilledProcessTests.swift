@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kit kills a process at a call to the disk, and what was committed is there.
+// The kit kills a process at a storage call, and committed data survives.
 
 import Foundation
 import Regnum
@@ -17,7 +17,7 @@ struct KitKilledProcessTests {
     }
 
     @Test(
-        "the process dies at the call that is named, and what was begun there is undone", arguments: [0, 1, 1_000_000])
+        "A process dies at the given storage call, and its unfinished write is undone", arguments: [0, 1, 1_000_000])
     func killed(_ call: Int) async throws {
         let test = try TestRealm(KitAccount.self, storage: .file)
         try test.realm.seed {
@@ -34,12 +34,12 @@ struct KitKilledProcessTests {
         }
         test.realm.refresh()
         let sums = Array(test.realm.objects(KitAccount.self).sorted(byKeyPath: "id").map(\.sum))
-        // Nothing is committed before the first call to the disk; with fewer calls than that all is.
+        // Nothing is committed before the first storage call; with fewer calls than that, everything is.
         #expect(sums == (call == 1_000_000 ? [70, 30] : [100, 0]))
         try Self.move(1, test.realm)
     }
 
-    @Test("what the block throws is thrown, and nothing is killed")
+    @Test("An error of the block is rethrown, and nothing is killed")
     func thrown() async throws {
         let test = try TestRealm(KitAccount.self, storage: .file)
         let path = try #require(test.configuration.fileURL?.path)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The classes of the kit's own tests, and what they use to see issues that the kit records.
+// The classes of the kit's own tests, and a way to read the issues that the kit records.
 
 import Foundation
 import Regnum

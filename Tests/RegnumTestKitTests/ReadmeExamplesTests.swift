@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ten examples of the page TenExamples.md in RegnumTestKit.docc, as they stand there, and a test that they do.
+// The ten examples of the page TenExamples.md in RegnumTestKit.docc, unchanged, and a test that compares them.
 
 import Foundation
 import Regnum
@@ -142,7 +142,7 @@ struct ReadmeTextTests {
     }
 
     @Test(
-        "every listing about testing stands in a test, line by line",
+        "Every listing about testing is in a test, line by line",
         arguments: [
             ("Sources/RegnumTestKit/RegnumTestKit.docc/TenExamples.md", "Test your app", 10),
             ("Sources/RegnumTestKit/RegnumTestKit.docc/TestingYourApp.md", "", 12),

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Test realms: data of their own, and what is found at their end.
+// Test Realms: separate data for each, and the leaks found at their end.
 
 import Foundation
 import Regnum
 import RegnumTestKit
 import Testing
 
-@Suite("Test realms")
+@Suite("Test Realms")
 struct TestRealmTests {
-    @Test("two test realms have different data, in memory and in files", arguments: [TestStorage.memory, .file])
+    @Test("Two test Realms have different data, in memory and in files", arguments: [TestStorage.memory, .file])
     func separate(_ storage: TestStorage) throws {
         let first = try TestRealm(Pup.self, storage: storage)
         let second = try TestRealm(Pup.self, storage: storage)
@@ -18,7 +18,7 @@ struct TestRealmTests {
         #expect(try Realm(configuration: first.configuration).objects(Pup.self).count == 1)
     }
 
-    @Test("the file of a test realm is deleted with it")
+    @Test("The file of a test Realm is deleted with it")
     func deleted() throws {
         let url: URL
         do {
@@ -29,7 +29,7 @@ struct TestRealmTests {
         #expect(!FileManager.default.fileExists(atPath: url.deletingLastPathComponent().path))
     }
 
-    @Test("a copy of a file is the realm to begin with, and the original stays as it was")
+    @Test("A test Realm can start from a copy of a file, and the original is not changed")
     func copied() throws {
         let original = try TestRealm(Pup.self, storage: .file)
         try original.realm.seed { Pup(value: ["id": 1, "name": "Rex"]) }
@@ -39,7 +39,7 @@ struct TestRealmTests {
         #expect(original.realm.objects(Pup.self).first?.name == "Rex")
     }
 
-    @Test("what is left of a realm is found: the line that opened it, tokens, frozen copies, an open write")
+    @Test("Leaks of a Realm are found: the line that opened it, frozen copies, an open write")
     func leaks() throws {
         var held: [Any] = []
         let texts = issues {
@@ -59,7 +59,7 @@ struct TestRealmTests {
         held = []
     }
 
-    @Test("a token that was not invalidated is named")
+    @Test("A token that was not invalidated is reported")
     @MainActor func tokens() throws {
         var tokens: [NotificationToken] = []
         let texts = issues {
@@ -80,7 +80,7 @@ struct TestRealmTests {
         #expect(none == [])
     }
 
-    @Test("the kept file of a failed test opens and has the data", arguments: [TestStorage.memory, .file])
+    @Test("The kept file of a failed test can be opened and has the data", arguments: [TestStorage.memory, .file])
     func kept(_ storage: TestStorage) throws {
         let test = try TestRealm(Pup.self, storage: storage)
         try test.realm.seed { Pup(value: ["id": 7]) }
@@ -94,7 +94,7 @@ struct TestRealmTests {
         try FileManager.default.removeItem(at: url.deletingLastPathComponent())
     }
 
-    @Test("what code abandoned at a misuse holds is counted, and is no leak")
+    @Test("Realms abandoned by misuse are counted, and are no leak")
     func abandoned() throws {
         let test = try TestRealm(Pup.self)
         let configuration = test.configuration
@@ -113,7 +113,7 @@ struct TestRealmTests {
         #expect(report.abandonedRealms > 0)
     }
 
-    @Test("finishing twice is finishing once")
+    @Test("A second finish has no effect")
     func twice() throws {
         let test = try TestRealm(Pup.self)
         test.realm.beginWrite()
@@ -134,7 +134,7 @@ struct TestRealmTests {
 
 @Suite("The trait .realm")
 struct RealmTraitTests {
-    @Test("the default configuration is the test's own, with its classes", .realm(Pup.self))
+    @Test("The default configuration is the test's own, with its classes", .realm(Pup.self))
     func own() throws {
         let realm = try Realm()
         #expect(realm.isEmpty)
@@ -143,7 +143,7 @@ struct RealmTraitTests {
         #expect(Realm.Configuration.defaultConfiguration.inMemoryIdentifier?.contains("own") == true)
     }
 
-    @Test("each case has data of its own, which stays while no Realm is held", .realm(Pup.self), arguments: 0..<8)
+    @Test("Each case has separate data, which stays while no Realm is open", .realm(Pup.self), arguments: 0..<8)
     func cases(_ id: Int) async throws {
         func add(_ id: Int) throws { try Realm().seed { Pup(value: ["id": id]) } }
         try add(id)
@@ -153,35 +153,35 @@ struct RealmTraitTests {
         #expect(try await child == 1)
     }
 
-    @Test("setting the default configuration changes the test's own", .realm(Pup.self), arguments: 0..<4)
+    @Test("Setting the default configuration changes the test's own", .realm(Pup.self), arguments: 0..<4)
     func setting(_ version: UInt64) throws {
         Realm.Configuration.defaultConfiguration.schemaVersion = version
         #expect(try Realm().configuration.schemaVersion == version)
     }
 
-    @Test("it may be a file", .realm(Pup.self, storage: .file))
+    @Test("The Realm of a test may be a file", .realm(Pup.self, storage: .file))
     func file() throws {
         let url = try #require(Realm.Configuration.defaultConfiguration.fileURL)
         try Realm().seed { Pup(value: ["id": 1]) }
         #expect(FileManager.default.fileExists(atPath: url.path))
     }
 
-    @Test("outside of it the configuration is that of the process")
+    @Test("Without the trait the configuration is that of the process")
     func outside() {
         #expect(Realm.Configuration.defaultConfiguration.inMemoryIdentifier?.contains("own") != true)
     }
 
     @MainActor
-    @Test("it holds on the main actor", .realm(Pup.self))
+    @Test("The trait works on the main actor", .realm(Pup.self))
     func mainActor() async throws {
         let realm = try Realm()
         try await realm.asyncWrite { realm.add(Pup(value: ["id": 1])) }
         #expect(realm.objects(Pup.self).count == 1)
     }
 
-    @Suite("of a suite", .realm(Pup.self))
+    @Suite("The trait on a suite", .realm(Pup.self))
     struct OfSuite {
-        @Test("each test has its own", arguments: 0..<3)
+        @Test("Each test has a Realm of its own", arguments: 0..<3)
         func each(_ id: Int) throws {
             let realm = try Realm()
             #expect(realm.isEmpty)
@@ -190,10 +190,10 @@ struct RealmTraitTests {
     }
 }
 
-/// Sets what the other suites do not use: the configuration of the process.
+/// Sets the configuration of the process, which the other suites do not use.
 @Suite("The default configuration of two tests", .serialized)
 struct DefaultConfigurationWatchTests {
-    @Test("a test that reads what another test has set meanwhile is told")
+    @Test("A test that reads a default configuration set by another test gets an issue")
     func replaced() throws {
         let previous = Realm.Configuration.defaultConfiguration
         defer { Realm.Configuration.defaultConfiguration = previous }

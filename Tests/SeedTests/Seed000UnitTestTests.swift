@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// "How to unit test your Realm database layer" from top to bottom. On Linux `dynamic var` becomes `@Persisted var`,
-// and calls name their parameters as today's Swift demands; old spellings of the database stand as the article has
-// them. No Realm is held that the article does not hold.
+// "How to unit test your Realm database layer" from top to bottom. On Linux `dynamic var` becomes `@Persisted var`, and
+// calls label their arguments as current Swift requires; old spellings of the database API are kept from the article.
+// The tests hold no Realm that the article does not hold.
 
 import RealmSwift
 import XCTest

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What "TDD with Realm" leaves to UIKit and to its readers: an image type that is stored in a file, and the functions
-// of `NoteManager` that the article calls and does not show. Images are portable pixmaps; `Examples/Notes` has real
-// ones.
+// The parts that "TDD with Realm" leaves to UIKit and to its readers: an image type that is stored in a file, and the
+// functions of `NoteManager` that the article calls and does not show. Images are portable pixmaps; `Examples/Notes`
+// uses real image formats.
 
 import Foundation
 
@@ -15,7 +15,7 @@ final class UIImage {
         self.pixels = pixels
     }
 
-    /// From the bytes of a file that `data` made.
+    /// Reads the bytes of a file that `data` made.
     convenience init?(data: Data) {
         let parts = data.split(separator: 10, maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count == 4, parts[0].elementsEqual("P6".utf8) else { return nil }
@@ -26,7 +26,7 @@ final class UIImage {
 
     var data: Data { Data("P6\n\(Int(size.width)) \(Int(size.height))\n255\n".utf8) + pixels }
 
-    /// The nearest pixel of the larger image for each of the smaller one.
+    /// Takes the nearest pixel of the larger image for each pixel of the smaller one.
     func scaled(width: Int, height: Int) -> UIImage {
         let (oldWidth, oldHeight) = (Int(size.width), Int(size.height))
         var result: [UInt8] = []

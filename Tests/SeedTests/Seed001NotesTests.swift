@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // "TDD with Realm - A deep-dive" from top to bottom: the note, its manager and the manager's tests. `@Persisted`
-// stands for `@objc dynamic`; the article's sleeps are gone; the note has the two properties that its tests use and
-// its listing lacks, and the article's empty test is written.
+// replaces `@objc dynamic`; the article's sleeps are gone; the note has the two properties that its tests use and its
+// listing lacks, and the article's empty test is implemented.
 
 import Foundation
 import RealmSwift
@@ -39,7 +39,7 @@ class NoteManager: NSObject {
     // have realm accept a Realm instance instead of creating one
     var realm: Realm?
     var maxWidth: CGFloat = 170
-    /// The article's are the user's documents, which no test of this package touches.
+    /// The article uses the user's documents folder, which no test of this package touches.
     let documentsURL = FileManager.default.temporaryDirectory
         .appendingPathComponent("notes-\(UUID().uuidString)", isDirectory: true)
 

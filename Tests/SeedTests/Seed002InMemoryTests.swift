@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// "Realm iOS Testing: In-Memory Databases and Mocking Realm Objects in Swift", as the article writes it. Only the
-// time limits are longer, because this runs on loaded machines, and the migration has a file to migrate.
+// "Realm iOS Testing: In-Memory Databases and Mocking Realm Objects in Swift", as the article writes it. Only the time
+// limits are longer, because this runs on loaded machines, and the migration has a file to migrate.
 
 import Foundation
 import RealmSwift
@@ -135,7 +135,7 @@ final class TaskRepositoryTests: XCTestCase {
         let task = Task()
         try repository.save(task)
         XCTAssertNotNil(realm.object(ofType: Task.self, forPrimaryKey: task.id))
-        // The article asks the deleted object for its id, which ends the program in RealmSwift too.
+        // The article reads the id of the deleted object, which ends the program in RealmSwift too.
         let id = task.id
 
         try repository.delete(taskId: task.id)
@@ -265,7 +265,7 @@ final class TaskRepositoryTests: XCTestCase {
     @MainActor
     func testAsyncFetch() async throws {
         let config = Realm.Configuration.makeTestConfiguration()
-        // The article leaves `downloadBeforeOpen` out: that compiles too, with a warning that nothing is awaited.
+        // The article omits `downloadBeforeOpen`: that compiles too, with a warning that nothing is awaited.
         let realm = try await Realm(configuration: config, downloadBeforeOpen: .never)
 
         try await realm.asyncWrite {
@@ -304,7 +304,7 @@ final class TaskRepositoryTests: XCTestCase {
     }
 }
 
-/// Versions of a class that only the migration of a file knows.
+/// Versions of a class that only the migration of a file uses.
 class OldTask: Object {
     @Persisted(primaryKey: true) var id = ""
     @Persisted var title = ""

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// "Testing Realm Migrations" from top to bottom. Where the article gathers a sample file on a phone, the app's old
-// classes write one; where it looks in the app's bundle and documents, the test has folders of its own. That of the
-// documents is not there at first, as `.documentDirectory` need not be on Linux: `copy` makes it. A sample that is a
-// resource of its test target is in `MigrationSamplesTests`.
+// "Testing Realm Migrations" from top to bottom. The article takes a sample file from a phone; here the app's old
+// classes write one. The article uses the app's bundle and documents folder; the test has folders of its own. The
+// documents folder does not exist at first, as on Linux `.documentDirectory` may not: `copy` creates it.
+// `MigrationSamplesTests` uses a sample that is a resource of its test target.
 
 import Foundation
 import RealmSwift

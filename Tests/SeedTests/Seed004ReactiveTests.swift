@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// "Creating ReactiveSwiftRealm - Part 2" from top to bottom. `SignalProducer` is a small one of our own; Swift 6 asks
-// for a word (`nonisolated(unsafe)`) where an object crosses to another queue, which is the article's very subject.
-// The crash that the article comes to is caught here. `wait(for:)` stands for `waitForExpectations`, which Swift 6
-// allows on the main actor only.
+// "Creating ReactiveSwiftRealm - Part 2" from top to bottom. `SignalProducer` is a small one of our own. Swift 6
+// requires `nonisolated(unsafe)` if an object crosses to another queue, which is the article's subject. The crash at
+// the end of the article is caught here. `wait(for:)` replaces `waitForExpectations`, which Swift 6 allows on the main
+// actor only.
 
 import Dispatch
 import Foundation
@@ -33,7 +33,7 @@ private func add(object: Object, realm: Realm) -> SignalProducer<(), NoError> {
 
 // MARK: Update
 
-/// As it stood before the crash.
+/// The version before the crash.
 private func update(object: Object, realm: Realm, operation: @escaping (Realm) -> Void) -> SignalProducer<(), NoError> {
     return SignalProducer { observer, _ in
         try! realm.write {
@@ -54,7 +54,7 @@ enum ReactiveSwiftRealmThread {
     case background
 }
 
-/// As the article leaves it.
+/// The final version of the article.
 private func update<T: Object>(
     object: T, realm: Realm, thread: ReactiveSwiftRealmThread = .main, operation: @escaping (_ object: T) -> Void
 ) -> SignalProducer<(), ReactiveSwiftRealmError> {
@@ -201,7 +201,7 @@ final class ReactiveSwiftRealmTests: XCTestCase {
         try! realm.write { realm.delete(fakeObject) }
         DispatchQueue(label: "background").async {
             let realm = try! Realm()
-            // A Realm that has read nothing yet would come to the version of the reference, as in RealmSwift.
+            // A Realm that has read nothing yet would advance to the version of the reference, as in RealmSwift.
             XCTAssertEqual(realm.objects(FakeObject.self).count, 0)
             XCTAssertNil(realm.resolve(reference))
             expectation.fulfill()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// As much of ReactiveSwift's `SignalProducer` as the article on ReactiveSwiftRealm uses.
+// The part of ReactiveSwift's `SignalProducer` that the article on ReactiveSwiftRealm uses.
 
 enum NoError: Error, Equatable {}
 
@@ -13,7 +13,7 @@ struct SignalObserver<Value, Failure: Error> {
     func sendCompleted() { completed() }
 }
 
-/// Runs its closure anew for each start.
+/// Runs its closure again for each start.
 struct SignalProducer<Value, Failure: Error> {
     private let begin: (SignalObserver<Value, Failure>) -> Void
 

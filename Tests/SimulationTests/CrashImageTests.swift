@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// No image of a crash may lose an acknowledged commit or show half of one; and the same runs must find each
-// seeded bug of the protocol, or they would prove nothing. Replay: REGNUM_SEED, REGNUM_CRASH_IMAGES.
+// No crash image may lose an acknowledged commit or show half of one. The same runs must find each seeded bug of the
+// protocol, otherwise they would prove nothing. Replay: REGNUM_SEED, REGNUM_CRASH_IMAGES.
 
 import RegnumEngine
 import RegnumSimulation
@@ -8,7 +8,7 @@ import RegnumSystem
 import Testing
 
 @Suite struct CrashImageTests {
-    @Test("every image of a crash opens with the old state or the new one", arguments: RunSeed.ofLongRuns)
+    @Test("Every crash image opens with the old state or the new one", arguments: RunSeed.ofLongRuns)
     func images(seed: RunSeed) throws {
         let run = CrashRun(seed: seed.value, budget: RunSize.imagesOfSeed)
         do {
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(
-        "with commits of every level, and some not waited for, an image holds the last durable state or a later one",
+        "With commits of every level, some asynchronous, an image holds the last durable state or a later one",
         arguments: RunSeed.ofLongRuns)
     func levels(seed: RunSeed) throws {
         let run = CrashRun(seed: seed.value, budget: RunSize.imagesOfSeed / 4, levels: true)
@@ -35,16 +35,16 @@ import Testing
     static let levelMutants: [ProtocolMutant] = [
         .ownPagesInManifest, .relaxedSpaceReused, .coveredSpaceReused, .relaxedOverDurable,
     ]
-    /// Those that take minutes of images to be found in a debug build.
+    /// Mutants that take minutes of images to be found in a debug build.
     static let rareMutants: [ProtocolMutant] = levelMutants + [.freeLogNotInManifest]
     static let mutants = ProtocolMutant.allCases.filter {
         !ProtocolMutant.arranged.contains($0) && !ProtocolMutant.amongProcesses.contains($0)
             && (RunSize.isOptimized || !rareMutants.contains($0))
     }
 
-    @Test("the images find each seeded bug", arguments: mutants, RunSize.isOptimized ? Array(1...10) : [1])
+    @Test("The images reveal each seeded bug", arguments: mutants, RunSize.isOptimized ? Array(1...10) : [1])
     func mutant(_ mutant: ProtocolMutant, seed: Int) throws {
-        // The rarest take more images than a run has on one seed in twenty or so: then another run goes on.
+        // The rarest take more images than a run has for about one seed in twenty: then another run continues.
         let isFound = (0..<3).contains { turn in
             let run = CrashRun(
                 seed: UInt64(seed + turn * 1000) * 7919 + 13, budget: 100_000, mutant: mutant,

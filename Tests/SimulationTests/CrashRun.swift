@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A random workload on a simulated disk. At every sync, what a power loss could leave of each prefix of the
-// writes is opened: it must hold the state before the running commit or after it, pass the integrity check and
-// take further commits. At times what a second power loss leaves of the recovery is opened too, and the run goes on
-// from an image, so that crashes follow crashes.
+// A random workload on a simulated disk. At every sync, the run opens what a power loss could leave of each prefix of
+// the writes: it must hold the state before the running commit or after it, pass the integrity check and accept further
+// commits. Sometimes the run also opens images of a second power loss during recovery, and sometimes it continues from
+// an image, so that crashes follow crashes.
 
 import RegnumEngine
 import RegnumSimulation
 import RegnumSystem
 import Synchronization
 
-/// What the database must hold.
+/// The expected content of the database.
 struct ModelState: Equatable {
     struct Row: Equatable {
         var number: Int64
@@ -21,7 +21,7 @@ struct ModelState: Equatable {
     var commits: Int64 = 0
 }
 
-/// Sizes of runs: small by default, larger where an environment variable asks for it.
+/// Sizes of runs: small by default, larger if an environment variable says so.
 enum RunSize {
     static let isOptimized: Bool = {
         var isOptimized = true
@@ -34,7 +34,7 @@ enum RunSize {
     static var images: Int {
         CurrentProcess.environment("REGNUM_CRASH_IMAGES").flatMap { Int($0) } ?? (isOptimized ? 20_000 : 400)
     }
-    /// Of each of the seeds of a long run.
+    /// For each of the seeds of a long run.
     static var imagesOfSeed: Int { images / RunSeed.ofLongRuns.count }
 }
 
@@ -46,7 +46,7 @@ struct RunFailure: Error, CustomStringConvertible {
 
 /// One run; confined to its test.
 final class CrashRun: @unchecked Sendable {
-    // Unchecked: the hook of the file system is called by the thread that commits.
+    // Unchecked: the committing thread calls the hook of the file system.
     static let path = "/data/a.realm"
     static let rows = NewTable(
         name: "Row",
@@ -57,31 +57,31 @@ final class CrashRun: @unchecked Sendable {
     static let counter = NewTable(name: "Counter", columns: [NewColumn(name: "commits", type: .int)])
 
     let mutant: ProtocolMutant?
-    /// Commits are of all levels, and some are not waited for.
+    /// Commits use all levels, and some are asynchronous.
     let levels: Bool
-    /// Files are encrypted with it.
+    /// The encryption key of the files.
     let key: EncryptionKey?
     var random: SeededRandom
     private(set) var images = 0
     private let budget: Int
     private var failure: RunFailure?
-    /// Databases opened.
+    /// The number of databases opened.
     private var opened = 0
-    /// Files made.
+    /// The number of files made.
     private var lives = 0
-    /// True where the file has a table of things too.
+    /// True if the file has a table of things too.
     private var hasThings = false
-    /// True where commits stand in line that nobody waits for.
+    /// True if asynchronous commits are queued.
     private var isLineOpen = false
     private var files = SimulatedFileSystem(reservedByteCount: 1 << 20)
     private var database: Database?
-    /// What the file holds.
+    /// The content of the file.
     private var state = ModelState()
     /// The states that an image may hold now.
     private var allowed: [ModelState] = []
-    /// Images of an opening, looked at when it is over: opening is not entered twice.
+    /// Images of an opening, examined after it: opening is not reentrant.
     private var deferred: [SimulatedFileSystem]?
-    /// An image to go on from.
+    /// An image to continue from.
     private var chosen: SimulatedFileSystem?
 
     init(
@@ -104,7 +104,7 @@ final class CrashRun: @unchecked Sendable {
 
     private func life() throws {
         lives += 1
-        // Not where a bug is looked for: there each page counts.
+        // Not when looking for a seeded bug: then each page counts.
         hasThings = mutant == nil && lives % 3 == 1
         files = SimulatedFileSystem(seed: random.next(), reservedByteCount: 64 << 20)
         chosen = nil
@@ -123,20 +123,20 @@ final class CrashRun: @unchecked Sendable {
         leave()
     }
 
-    /// Closes the file, and looks at nothing meanwhile.
+    /// Closes the file without examining images.
     private func leave() {
         files.beforeSync = nil
         database = nil
     }
 
-    /// So that the settled slot is there, and not on the medium yet.
+    /// Writes the clean-shutdown record, which is not durable yet.
     private func reopen() throws {
         let before = state
         try begin()
         guard state == before else { throw RunFailure(text: "a closed file holds another state", images: images) }
     }
 
-    /// Opens the file, or the image that was chosen to go on from.
+    /// Opens the file, or the image that was chosen to continue from.
     private func begin() throws {
         repeat {
             leave()
@@ -149,7 +149,7 @@ final class CrashRun: @unchecked Sendable {
             state = try read(opened)
             allowed = [state]
             try check(opened)
-            // From one of them at times, however many there are: the making of a file leaves some sixty.
+            // Sometimes from one of them, however many there are: creating a file leaves about sixty.
             let next = random.below(4) == 0 ? random.below(meanwhile.count + 1) : meanwhile.count
             for (number, image) in meanwhile.enumerated() {
                 let copy = number == next ? image.crash(model: .everything, random: &random) : nil
@@ -166,7 +166,7 @@ final class CrashRun: @unchecked Sendable {
         var next = state
         try session.beginWrite()
         try change(session, &next)
-        // What a power loss may leave: the last durable state, or a later one, in order.
+        // States that a power loss may leave: the last durable one, or a later one, in order.
         allowed.append(next)
         if try commit(session) {
             allowed = [next]
@@ -182,7 +182,7 @@ final class CrashRun: @unchecked Sendable {
         if let failure { throw failure }
     }
 
-    /// Replaces the file by a copy without free space.
+    /// Replaces the file with a copy without free space.
     private func compact() throws {
         try database?.makeDurable()
         if let failure { throw failure }
@@ -202,7 +202,7 @@ final class CrashRun: @unchecked Sendable {
         guard state == before else { throw RunFailure(text: "a compacted file holds another state", images: images) }
     }
 
-    /// Ends the write; true where all is durable then.
+    /// Ends the write; true if everything is durable then.
     private func commit(_ session: Session) throws -> Bool {
         switch levels ? random.below(10) : 0 {
         case 0, 1: try session.commitWrite(.full)
@@ -216,14 +216,14 @@ final class CrashRun: @unchecked Sendable {
             try session.database.makeDurable()
         default:
             try session.commitWrite(.relaxed)
-            // Behind others it waits like them.
+            // Queued after others, it waits like them.
             if !isLineOpen { return false }
         }
         isLineOpen = false
         return true
     }
 
-    /// Opens a file and watches it from then on; `images` of what a power loss would leave of the opening.
+    /// Opens a file and watches it from then on; `images` receives the images of a power loss during the opening.
     private func openWatched(
         _ files: SimulatedFileSystem, _ images: inout [SimulatedFileSystem]
     ) throws -> Database {
@@ -235,7 +235,7 @@ final class CrashRun: @unchecked Sendable {
         return database
     }
 
-    /// At a sync: images of every prefix of what is pending, by two models each.
+    /// At a sync: images of every prefix of the pending writes, by two models each.
     private func imagesOfNow(_ files: SimulatedFileSystem, every step: Int = 1) {
         if failure != nil { return }
         let models = LossModel.allCases
@@ -255,8 +255,8 @@ final class CrashRun: @unchecked Sendable {
         }
     }
 
-    /// Opens an image, which must hold one of the states. Of some that a first power loss left it is also looked at
-    /// what a second one leaves of the recovery: that must hold the state that was found.
+    /// Opens an image, which must hold one of the states. For some images of a first power loss it also examines images
+    /// of a second one during recovery: these must hold the state that was found.
     private func examine(_ image: SimulatedFileSystem, among states: [ModelState], isSecond: Bool = false) {
         images += 1
         do {
@@ -285,7 +285,7 @@ final class CrashRun: @unchecked Sendable {
         }
     }
 
-    /// Some commits after a recovery.
+    /// Makes some commits after a recovery.
     private func goOn(_ database: Database, from state: ModelState) throws {
         var next = state
         for _ in 0..<3 {
@@ -306,20 +306,20 @@ final class CrashRun: @unchecked Sendable {
         try Database.open(path: Self.path, fileSystem: files, options: options())
     }
 
-    /// Other ones for each opening.
+    /// Different options for each opening.
     private func options() -> Database.OpenOptions {
         var options = Database.OpenOptions()
         options.mutant = mutant
         options.syncDelay = nil
         options.encryptionKey = key
-        // What every third one writes goes to the file ahead of its commit.
+        // Every third opening spills.
         opened += 1
         if opened % 3 == 0 { (options.spillLimits.sealed, options.spillLimits.changed) = (4096...4096, 4096) }
         (options.spillLimits.interval, options.spillLimits.bytesPerChange) = (4, .max)
-        // In the files of every second one, blocks at the end are moved soon. Not where a bug is looked for: there each
+        // Every second opening soon moves blocks from the end of the file. Not when looking for a seeded bug: then each
         // page counts.
         if opened % 2 == 0, mutant == nil { (options.shrinkLimits.minimumPages, options.shrinkLimits.pages) = (24, 12) }
-        // Trees of some levels from few elements.
+        // Small limits make trees of several levels from few elements.
         options.elementTreeLimits.leafByteCount = 120
         options.elementTreeLimits.fanOut = 3
         return options
@@ -356,7 +356,7 @@ final class CrashRun: @unchecked Sendable {
         return state
     }
 
-    /// Some random changes, in the database and in the model.
+    /// Makes some random changes, in the database and in the model.
     private func change(_ session: Session, _ state: inout ModelState) throws {
         if session.tables.isEmpty {
             try session.addTables([Self.rows, Self.counter])
@@ -374,7 +374,7 @@ final class CrashRun: @unchecked Sendable {
                 try rows.delete(ObjectKey(key))
                 state.forget(key, of: rows)
             case 2 where mutant == nil:
-                // The runs that look for seeded bugs stay with small commits, where each page counts.
+                // Runs that look for seeded bugs use small commits, because each page counts.
                 try changeList(rows, key, &state)
             default: break
             }

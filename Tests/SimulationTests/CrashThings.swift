@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects of the crash images with what plain rows have not: a link, a set, a dictionary, any value, a unique
-// constraint and a place; and tables that are emptied. Few of them, so that an image stays cheap.
+// Objects of the crash images with features that plain rows lack: a link, a set, a dictionary, an any-value, a unique
+// constraint and a location; and tables that are emptied. Few of them, so that an image stays cheap.
 
 import RegnumEngine
 import RegnumSimulation
@@ -58,7 +58,7 @@ struct Thing: Equatable {
 }
 
 extension ModelState {
-    /// A row is deleted: links to it become null.
+    /// Deletes a row: links to it become null.
     mutating func forget(_ key: UInt64, of rows: Table) {
         self.rows[key] = nil
         let link = Value.link(ObjectKey(key))
@@ -71,7 +71,7 @@ extension ModelState {
 }
 
 extension CrashRun {
-    /// Some random changes of things, in the database and in the model.
+    /// Makes some random changes of things, in the database and in the model.
     func changeThings(_ things: Table, _ rows: Table, _ state: inout ModelState) throws {
         for _ in 0..<(1 + random.below(3)) {
             let keys = state.things.keys.sorted()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encrypted files lose nothing to crashes that plain ones would not. Replay: REGNUM_SEED, REGNUM_CRASH_IMAGES.
+// Encrypted files lose nothing to crashes that plain files would not lose. Replay: REGNUM_SEED, REGNUM_CRASH_IMAGES.
 
 #if Encryption
     import RegnumEngine
@@ -9,7 +9,7 @@
 
     @Suite struct EncryptedCrashTests {
         @Test(
-            "every image of a crash of an encrypted file opens with the old state or the new one",
+            "Every crash image of an encrypted file opens with the old state or the new one",
             arguments: RunSeed.ofLongRuns)
         func images(seed: RunSeed) throws {
             let key = [UInt8](0..<64).withUnsafeBytes { EncryptionKey($0) }

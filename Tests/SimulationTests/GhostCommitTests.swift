@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ghost commit: a commit is interrupted with its slot on the disk but one of its blocks lost, so the one before
-// it counts. The next commit is interrupted too, after writing just the block that the first one lacked. Now the
-// first slot and all its blocks are there: without a defence the commit that was never acknowledged, and whose
-// absence has been seen, comes back. Two defences: blocks carry the nonce of their commit, and a rejected slot
-// is cleared, on the medium, before anything is written. Random images meet this only in the hundred thousands: here
-// it is arranged.
+// The ghost commit: a commit is interrupted with its slot on disk but one of its blocks lost, so the previous commit
+// counts. The next commit is interrupted too, after writing exactly the block that the first one lacked. Now the first
+// slot and all its blocks are there: without a defence, the commit that was never acknowledged, and whose absence has
+// been observed, comes back. There are two defences: blocks carry the nonce of their commit, and a rejected slot is
+// durably cleared before anything is written. Random images reach this only after hundreds of thousands: here it is
+// constructed.
 
 import RegnumEngine
 import RegnumSimulation
@@ -52,14 +52,14 @@ import Testing
         }
     }
 
-    /// Runs the schedule; returns what the last recovery finds.
+    /// Runs the schedule; returns the state that the last recovery finds.
     private func schedule(_ mutant: ProtocolMutant?, seed: UInt64) throws -> [Int64] {
         var random = SeededRandom(seed: seed)
         let files = SimulatedFileSystem(seed: seed, reservedByteCount: 64 << 20)
         do { try commit(try open(files, mutant), [("A", 1), ("B", 1), ("C", 1)]) }
         let before = try #require(files.contents(of: Self.path))
 
-        // The first interrupted commit: everything reaches the disk but its first block.
+        // The first interrupted commit: everything reaches the disk except its first block.
         let first = files.crash(model: .everything, random: &random)
         let whole = try {
             let database = try open(first, mutant)
@@ -73,10 +73,10 @@ import Testing
             (firstBlock * 4096)..<((firstBlock + 1) * 4096),
             with: before[(firstBlock * 4096)..<((firstBlock + 1) * 4096)])
 
-        // Recovery sees the old state; the second commit begins like the first one.
+        // Recovery finds the old state; the second commit begins like the first one.
         let second = SimulatedFileSystem(seed: seed + 1, reservedByteCount: 64 << 20)
         second.setContents(of: Self.path, torn)
-        // What is surely on the medium at its sync, when its own blocks are written and may be there or not.
+        // The durable bytes at its sync, when its own blocks are written and may or may not be durable.
         let durable = Mutex<[UInt8]>([])
         do {
             let database = try open(second, mutant)
@@ -101,17 +101,17 @@ import Testing
         return try read(try open(last, mutant))
     }
 
-    @Test("an interrupted commit does not come back after a second crash", arguments: 1...10)
+    @Test("An interrupted commit does not come back after a second crash", arguments: 1...10)
     func noGhost(seed: Int) throws {
         #expect(try schedule(nil, seed: UInt64(seed)) == [1, 1, 1])
     }
 
-    @Test("without the nonce the clearing of the rejected slot is enough", arguments: 1...10)
+    @Test("Without the nonce, clearing the rejected slot is enough", arguments: 1...10)
     func clearing(seed: Int) throws {
         #expect(try schedule(.nonceRepeated, seed: UInt64(seed)) == [1, 1, 1])
     }
 
-    @Test("without nonce and clearing the schedule shows the ghost", arguments: 1...10)
+    @Test("Without the nonce and the clearing, the schedule shows the ghost", arguments: 1...10)
     func ghost(seed: Int) throws {
         #expect(try schedule(.ghostCommit, seed: UInt64(seed)) == [2, 2, 1])
     }

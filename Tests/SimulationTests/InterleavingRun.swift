@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two or three pretended processes on one file, whose calls to the file system come in an order that a seed chooses;
-// in every other run one of them is killed at one of its steps, and in every third one of the syncs fails: in every
-// sixth, both. In every fourth run transactions are written ahead, and in another fourth blocks are moved to make the
-// file shorter. Writers move money between rows and count their commits; readers look.
+// Two or three simulated processes on one file, whose file system calls come in an order that a seed chooses. In every
+// other run one of them is killed at one of its steps, in every third run one of the syncs fails, and in every sixth
+// both happen. In every fourth run transactions spill, and in another fourth blocks are moved to shrink the file.
+// Writers move money between rows and count their commits; readers read.
 //
-//  1  what was acknowledged before a look began is seen by it, and stays
-//  2  whatever is looked at has the whole sum: no half of a commit, no page of another version
-//  3  a version that is held shows the same as long as it is held
-//  4  no process waits for ever, none fails but for its own death
-//  5  in the end the file is whole, and holds each acknowledged commit and at most one more of who was killed
-//  6  after a failed sync a power loss, at a later sync or in the end, takes nothing that was acknowledged as durable
+//  1  A read sees all commits acknowledged before it began, and they stay.
+//  2  Every read has the full sum: no half of a commit, no page of another version.
+//  3  A pinned version does not change.
+//  4  No process waits for ever, and none fails except by its own death.
+//  5  At the end the file is valid, and holds each acknowledged commit and at most one more of the killed process.
+//  6  After a failed sync, a power loss at a later sync or at the end loses no commit acknowledged as durable.
 
 import RegnumEngine
 import RegnumSimulation
 import RegnumSystem
 import Synchronization
 
-/// What the processes of a run know of one another. Touched by the one that has the turn.
+/// State shared by the processes of a run. Accessed only by the process whose turn it is.
 final class Ledger: @unchecked Sendable {
     // Unchecked: see above.
     /// By writer: commits begun and acknowledged.
     var begun = [Int64](repeating: 0, count: InterleavingRun.writerCount)
     var acknowledged = [Int64](repeating: 0, count: InterleavingRun.writerCount)
-    /// Of those, down to the last that is on the medium.
+    /// Of the acknowledged commits, the number up to the last durable one.
     var durable = [Int64](repeating: 0, count: InterleavingRun.writerCount)
     var failure: String?
 
@@ -44,7 +44,7 @@ struct InterleavingRun {
         var options = Database.OpenOptions()
         options.syncDelay = nil
         options.mutant = mutant
-        // Not where a bug is looked for: there each page counts.
+        // Not when looking for a seeded bug: then each page counts.
         if mutant == nil, !isPlain {
             switch seed % 4 {
             case 1:
@@ -57,7 +57,7 @@ struct InterleavingRun {
         return try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: options)
     }
 
-    /// Throws what was wrong. Returns the number of steps.
+    /// Throws the fault if there is one. Returns the number of steps.
     func run() throws -> Int {
         var random = SeededRandom(seed: seed)
         let files = SimulatedFileSystem(seed: random.next(), reservedByteCount: 8 << 20)
@@ -83,8 +83,8 @@ struct InterleavingRun {
                         try read(process, own, ledger)
                     }
                 } catch {
-                    // What a dead process sees is nothing: its looks at the shared file fail, and it goes on with what it
-                    // knew.
+                    // A dead process sees nothing: its reads of the lock file fail, and it continues with its previous
+                    // knowledge.
                     if process.isDead { return }
                     ledger.fail((error as? RunFailure)?.text ?? "process \(i) failed: \(error)")
                 }
@@ -107,11 +107,11 @@ struct InterleavingRun {
         return schedule.steps
     }
 
-    /// Lets one of the next syncs fail, and loses power at one after it.
+    /// Makes one of the next syncs fail, and simulates a power loss at a later one.
     private func failOneSync(of files: SimulatedFileSystem, _ ledger: Ledger, _ random: inout SeededRandom) {
         let first = files.operationCount(of: "sync")
         let failing = first + random.below(8)
-        // Without this one process may acknowledge a commit between another one's failed sync and the note of it.
+        // Otherwise a process may acknowledge a commit between another process's failed sync and its record.
         files.tellsEachFile = true
         files.failure = SimulatedFailure(call: failing, kind: .io, isPersistent: false, operation: "sync")
         let losing = failing + 1 + random.below(6)
@@ -123,7 +123,7 @@ struct InterleavingRun {
         }
     }
 
-    /// What would be there after a power loss now.
+    /// Checks the state after a power loss at this moment.
     private func losePower(
         _ files: SimulatedFileSystem, _ model: LossModel, _ ledger: Ledger, _ random: inout SeededRandom
     ) {
@@ -176,10 +176,10 @@ struct InterleavingRun {
                 let levels: [CommitDurability] = [.full, .full, .relaxed, .relaxed, .paranoid]
                 let level = levels[random.below(levels.count)]
                 guard try met({ try session.commitWrite(level) }) != nil else { continue }
-                // A killed process acknowledges nothing: a relaxed commit has no call behind its slot that must succeed.
+                // A killed process acknowledges nothing: a relaxed commit needs no successful call after its slot.
                 if files.isDead { return }
                 ledger.acknowledged[writer] = seen.counts[writer] + 1
-                // It was built on all that others have made, which is on the medium with it.
+                // It was based on all commits of the others, which are durable with it.
                 if level != .relaxed { ledger.durable = zip(seen.counts, ledger.durable).map { max($0, $1) } }
                 if level != .relaxed { ledger.durable[writer] = seen.counts[writer] + 1 }
                 files.pause()
@@ -187,7 +187,7 @@ struct InterleavingRun {
         }
     }
 
-    /// Nil where the sync that is to fail has failed in it.
+    /// Nil if the sync that is meant to fail has failed in it.
     private func met<R>(_ body: () throws -> R) throws -> R? {
         do { return try body() } catch EngineError.system(let error)
             where error.kind == .io && error.operation == "sync"
@@ -224,18 +224,18 @@ struct InterleavingRun {
                 if files.isDead { return }
                 for (session, sight) in held {
                     guard try look(session, []) == sight else {
-                        throw RunFailure(text: "a version that is held has changed", images: 0)
+                        throw RunFailure(text: "a pinned version has changed", images: 0)
                     }
                 }
                 if random.below(3) == 0, !held.isEmpty { held.remove(at: random.below(held.count)) }
-                // What has failed to refresh stays where it was.
+                // After a failed refresh the version stays.
                 let next = zip(sight.counts, ledger.acknowledged).map { max($0, $1) }
                 known = try met { try session.refresh() } == nil ? sight.counts : next
             }
         }
     }
 
-    // MARK: Looks
+    // MARK: Reading
 
     struct Sight: Equatable {
         var accounts: [Int64] = []
@@ -247,7 +247,7 @@ struct InterleavingRun {
         RunFailure(text: "an acknowledged commit of writer \(writer) is lost", images: 0)
     }
 
-    /// What a session shows; `known` are the commits that must be seen.
+    /// The content that a session shows; `known` are the commits that must be visible.
     private func look(_ session: Session, _ known: [Int64]) throws -> Sight {
         guard let table = session.table(named: "Row"), table.count == Self.accountCount + Self.writerCount else {
             throw RunFailure(text: "rows are missing", images: 0)
@@ -262,14 +262,14 @@ struct InterleavingRun {
             sight.texts.append(text.utf8.reduce(text.utf8.count) { $0 &* 31 &+ Int($1) })
         }
         guard sight.accounts.reduce(0, +) == Self.total else {
-            throw RunFailure(text: "half of a commit is seen", images: 0)
+            throw RunFailure(text: "half of a commit is visible", images: 0)
         }
         for (writer, count) in known.enumerated() where sight.counts[writer] < count { throw lost(writer) }
         return sight
     }
 
     private func checkEnd(_ files: SimulatedFileSystem, _ ledger: Ledger, isExact: Bool) throws {
-        // Its two commits move nothing, so that what is pending behind them is what is still pinned.
+        // Its two commits move nothing, so that only pinned pages are pending after them.
         let database = try open(files, isPlain: true)
         let session = try database.makeSession()
         let sight = try look(session, ledger.acknowledged)
@@ -285,7 +285,7 @@ struct InterleavingRun {
         }
         let report = IntegrityCheck.run(database)
         guard report.isClean else { throw RunFailure(text: "integrity: \(report.findings.prefix(3))", images: 0) }
-        guard report.pendingPages < 24 else { throw RunFailure(text: "pins are left behind", images: 0) }
+        guard report.pendingPages < 24 else { throw RunFailure(text: "pins were not released", images: 0) }
         guard try look(session, sight.counts) == sight else {
             throw RunFailure(text: "commits after the end went wrong", images: 0)
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The protocol of the shared file in many orders of the steps of its processes; and the same runs must find each
-// seeded bug of it. Replay: REGNUM_SEED with REGNUM_INTERLEAVINGS=1.
+// The lock file's protocol in many interleavings of its processes; the same runs must find each seeded bug of it.
+// Replay: REGNUM_SEED with REGNUM_INTERLEAVINGS=1.
 
 import RegnumEngine
 import RegnumSimulation
@@ -12,7 +12,7 @@ import Testing
         CurrentProcess.environment("REGNUM_INTERLEAVINGS").flatMap { Int($0) } ?? (RunSize.isOptimized ? 400 : 20)
     }
 
-    @Test("in no order of their steps do processes lose a commit, read a torn one, or wait for ever")
+    @Test("In no interleaving do processes lose a commit, read a torn one, or wait for ever")
     func orders() throws {
         var steps = 0
         for i in 0..<Self.count {
@@ -27,16 +27,16 @@ import Testing
         #expect(steps > Self.count * 50)
     }
 
-    @Test("the same seed gives the same order of steps")
+    @Test("The same seed gives the same interleaving")
     func replay() throws {
         for seed in 1...3 as ClosedRange<UInt64> {
             #expect(try InterleavingRun(seed: seed).run() == InterleavingRun(seed: seed).run())
         }
     }
 
-    /// In release builds, where thousands of orders take a second.
+    /// In release builds, in which thousands of interleavings take a second.
     @Test(
-        "the orders find each seeded bug", .enabled(if: RunSize.isOptimized),
+        "The interleavings reveal each seeded bug", .enabled(if: RunSize.isOptimized),
         arguments: ProtocolMutant.amongProcesses)
     func mutant(_ mutant: ProtocolMutant) throws {
         #expect(throws: RunFailure.self, "\(mutant) survived") {

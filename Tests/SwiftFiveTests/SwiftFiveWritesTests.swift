@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The spellings of writes in programs for RealmSwift compile, and return what they say: in Swift 5 mode here, in Swift 6
-// mode in IntegrationTests.
+// The spellings of writes in programs for RealmSwift compile and return the right values: in Swift 5 mode here, in
+// Swift 6 mode in IntegrationTests.
 
 import Dispatch
 import Foundation
@@ -22,7 +22,7 @@ private func each(_ numbers: Range<Int>, _ body: (Int) throws -> Void) rethrows 
 private func eventually(_ body: @escaping @Sendable () async throws -> Void) async throws { try await body() }
 
 @Suite struct SwiftFiveWritesTests {
-    @Test("a write that creates an object may be the one expression of a block that returns nothing")
+    @Test("A write that creates an object may be the only expression of a block that returns nothing")
     func inBlocks() throws {
         let realm = try Realm(configuration: configuration())
         take { try! realm.write { realm.create(SpelledItem.self, value: ["id": 0]) } }
@@ -39,7 +39,7 @@ private func eventually(_ body: @escaping @Sendable () async throws -> Void) asy
         #expect(realm.isEmpty)
     }
 
-    @Test("so may one on a queue")
+    @Test("A write that creates an object may be the only expression of a block on a queue")
     func onQueues() throws {
         let queue = DispatchQueue(label: "spelled")
         let configuration = configuration()
@@ -61,7 +61,7 @@ private func eventually(_ body: @escaping @Sendable () async throws -> Void) asy
         #expect(third == 3 && kept.objects(SpelledItem.self).count == 3)
     }
 
-    @Test("a Realm of a queue may be captured by its blocks")
+    @Test("Blocks of a queue may capture its Realm")
     func captured() throws {
         let queue = DispatchQueue(label: "spelled")
         let configuration = configuration()
@@ -74,7 +74,7 @@ private func eventually(_ body: @escaping @Sendable () async throws -> Void) asy
         queue.sync { #expect(realm.objects(SpelledItem.self).count == 3 && third.id == 3) }
     }
 
-    @Test("a write returns what its block returns")
+    @Test("A write returns the value of its block")
     func results() throws {
         let realm = try Realm(configuration: configuration())
         let first = try realm.write { realm.create(SpelledItem.self, value: ["id": 1]) }
@@ -117,7 +117,7 @@ private func eventually(_ body: @escaping @Sendable () async throws -> Void) asy
         #expect(try written.get().id == 8)
     }
 
-    @Test("`asyncWrite` returns what its block returns, and may be the one expression of a block or a task")
+    @Test("`asyncWrite` returns the value of its block, and may be the only expression of a block or a task")
     @MainActor func asynchronous() async throws {
         let realm = try await Realm.open(configuration: configuration())
         try await realm.asyncWrite { realm.create(SpelledItem.self, value: ["id": 1]) }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads COMPATIBILITY.md and the public declarations of the user's modules, and says where the two disagree.
+// Reads COMPATIBILITY.md and the public declarations of the users' modules, and reports disagreements.
 
 /// One row: | `symbol` | status | remark |
 struct CompatibilityRow: Equatable {
@@ -13,8 +13,8 @@ struct CompatibilityRow: Equatable {
         remark.matches(of: #/\b([A-Z]\w*Tests)(?:\.(\w+))?\b/#).map { (String($0.1), $0.2.map(String.init)) }
     }
 
-    /// The last name of a symbol: `write` of `Realm.write(withoutNotifying:_:)`, `Realm` of `Realm.init(queue:)`.
-    /// Nil for operators, points of behaviour and language features, which are no names.
+    /// The last name of a symbol: `write` of `Realm.write(withoutNotifying:_:)`, `Realm` of `Realm.init(queue:)`. Nil
+    /// for operators, points of behaviour and language features, which are not names.
     var baseName: String? {
         let head = symbol.split(separator: "(")[0].split(separator: " ")[0]
         if head.hasSuffix(":") || head == "semantics" { return nil }
@@ -57,11 +57,11 @@ enum CompatibilityTable {
         return match.1 != "later" || parts.contains(String(match.2))
     }
 
-    /// What only Apple's systems have: nothing else is a reason for never.
+    /// Features that only Apple's systems have: the only valid reason for never.
     static let appleOnly = ["SwiftUI", "Objective-C"]
 
-    /// What is wrong between the list of symbols and the table: symbols without a row, rows of no symbol, rows
-    /// that stand twice, statuses that do not exist, and rows that are never for a reason that does not count.
+    /// The disagreements between the list of symbols and the table: symbols without a row, rows of no symbol, duplicate
+    /// rows, unknown statuses, and rows that are never for an invalid reason.
     static func complaints(symbols: [String], rows: [CompatibilityRow]) -> [String] {
         let named = Dictionary(grouping: rows, by: \.symbol)
         let listed = Set(symbols)
@@ -79,15 +79,15 @@ enum CompatibilityTable {
         return result
     }
 
-    /// Rows that say done though no public declaration has the name.
+    /// Rows with status done although no public declaration has the name.
     static func unfounded(rows: [CompatibilityRow], declared: Set<String>) -> [String] {
         rows.filter { row in
             row.status == "done" && row.baseName.map { !declared.contains($0) } ?? false
         }.map { "line \($0.line): \($0.symbol) is done, but nothing public is called \($0.baseName ?? "")" }
     }
 
-    /// Rows that are done or differ and name no test, and rows that name one which does not exist. `suites` has the
-    /// functions of each suite of tests.
+    /// Rows that are done or differ and name no test, and rows that name a missing test. `suites` has the functions of
+    /// each test suite.
     static func unshown(rows: [CompatibilityRow], suites: [String: Set<String>]) -> [String] {
         rows.flatMap { row in
             let cited = row.citations
@@ -112,7 +112,7 @@ enum CompatibilityTable {
         var functions: Set<String> = []
         var isTest = false
         for line in source.code where !line.isEmpty {
-            // Words of the lines that matter only: expressions over all lines of all tests take a minute.
+            // Searches the words of relevant lines only: regular expressions over all lines of all tests take a minute.
             let text = line.drop { $0 == " " }
             let starts = ["struct ", "final class ", "class ", "extension ", "enum ", "actor ", "@Suite"]
             if starts.contains(where: text.hasPrefix),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// COMPATIBILITY.md says something about every symbol of RealmSwift, in known words, and claims nothing that the
-// sources do not have.
+// COMPATIBILITY.md has a row for every symbol of RealmSwift, with a known status, and claims nothing that the sources
+// do not have.
 
 import Testing
 
@@ -9,7 +9,7 @@ struct CompatibilityTableTests {
     static let rows = CompatibilityTable.rows(of: Repository.text("COMPATIBILITY.md"))
     static let symbols = Repository.list("Tests/TidyTests/ApiSymbols.txt")
 
-    @Test("every symbol has one row with a known status")
+    @Test("Every symbol has one row with a known status")
     func complete() {
         #expect(Self.symbols.count > 800)
         for complaint in CompatibilityTable.complaints(symbols: Self.symbols, rows: Self.rows) {
@@ -17,7 +17,7 @@ struct CompatibilityTableTests {
         }
     }
 
-    @Test("what is done has a public declaration")
+    @Test("A symbol that is done has a public declaration")
     func founded() {
         // Read, not compiled: so publishers count also in builds without their trait.
         let modules: Set = ["Regnum", "RealmSwift", "RegnumReactive"]
@@ -28,7 +28,7 @@ struct CompatibilityTableTests {
         }
     }
 
-    @Test("what is done, and what differs, names a test that there is")
+    @Test("A row that is done or differs names an existing test")
     func shown() {
         let suites = Repository.swiftFiles.filter { $0.path.hasPrefix("Tests/") }
             .reduce(into: [String: Set<String>]()) { all, source in
@@ -41,7 +41,7 @@ struct CompatibilityTableTests {
     }
 
     @Test(
-        "a row without a test, with one that does not exist, or with a function that it does not have, is complained about"
+        "A row without a test, with a missing test, or with a missing function is reported"
     )
     func refusesUnshown() {
         let text = """
@@ -73,12 +73,12 @@ struct CompatibilityTableTests {
             ])
     }
 
-    @Test("the 131 points of behaviour are all there")
+    @Test("All 131 points of behaviour are in the table")
     func behaviour() {
         #expect(Self.rows.count { $0.symbol.hasPrefix("semantics ") } == 131)
     }
 
-    @Test("a missing, a foreign, a doubled and a badly marked row are complained about")
+    @Test("A missing, unknown, duplicate or badly marked row is reported")
     func refuses() {
         let table = """
             | symbol | status | remark |
@@ -108,7 +108,7 @@ struct CompatibilityTableTests {
             ])
     }
 
-    @Test("a row that is done without a declaration is complained about")
+    @Test("A row that is done without a declaration is reported")
     func refusesUnfounded() {
         let text = """
             // public func inAComment()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the functions of a file and how long they are, by words and braces: enough for a length rule, no parser.
+// Finds the functions of a file and their lengths, by words and braces: enough for a length rule, not a parser.
 
 /// A function, initialiser, subscript or computed property with a body.
 struct FunctionExtent: Equatable {

@@ -4,12 +4,12 @@
 struct Ratchet {
     let tolerated: [String]
 
-    /// Offenders that nobody tolerates.
+    /// Offenders that are not in the list.
     func newOffenders(_ findings: [Finding]) -> [Finding] {
         findings.filter { !tolerated.contains($0.key) }
     }
 
-    /// Entries to remove, because nothing offends under that name any more, or because they stand twice.
+    /// Entries to remove, because they no longer offend, or because they are duplicates.
     func staleEntries(_ findings: [Finding]) -> [String] {
         let keys = Set(findings.map(\.key))
         var seen: Set<String> = []

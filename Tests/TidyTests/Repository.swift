@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of the repository, found from where this file lies, so that the tests need no working directory.
+// The files of the repository, located relative to this file, so that the tests need no working directory.
 
 import Foundation
 
@@ -8,7 +8,7 @@ enum Repository {
     static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// Paths below the root of all files that are not build products, downloads or git's own; sorted.
+    /// Paths below the root of all files except build products, downloads and git's own; sorted.
     static let files: [String] = {
         let prefix = root.standardizedFileURL.path + "/"
         var result: [String] = []
@@ -29,7 +29,7 @@ enum Repository {
         return result.sorted()
     }()
 
-    /// All Swift files but manifests, read and split once.
+    /// All Swift files except manifests, read and split once.
     static let swiftFiles: [SourceText] = files.compactMap { path in
         guard path.hasSuffix(".swift"), !path.hasSuffix("Package.swift") else { return nil }
         return SourceText(path: path, text: text(path))
@@ -38,8 +38,11 @@ enum Repository {
     /// The Swift files below Sources of the root package.
     static var sources: [SourceText] { swiftFiles.filter { $0.module != nil } }
 
-    /// The Swift files of all packages, tests left out.
+    /// The Swift files of all packages, without tests.
     static var productCode: [SourceText] { swiftFiles.filter { !$0.path.contains("Tests/") } }
+
+    /// The Markdown files.
+    static var documents: [String] { files.filter { $0.hasSuffix(".md") } }
 
     static func text(_ path: String) -> String {
         (try? String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)) ?? ""

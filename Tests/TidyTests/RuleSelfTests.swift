@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each rule is shown a bad sample that it must refuse and a good one that it must let pass: a rule that cannot
-// fail guards nothing.
+// Each rule must refuse a bad sample and pass a good one: a rule that cannot fail guards nothing.
 
 import Testing
 
@@ -14,7 +13,7 @@ struct RuleSelfTests {
         var testDescription: String { name }
     }
 
-    /// The inside of a function of 71 lines, and of one of 70.
+    /// The body of a function of 71 lines, and of one of 70.
     static let body71 = (0..<69).map { "    let a\($0) = {}" }.joined(separator: "\n")
     static let body70 = (0..<68).map { "    let a\($0) = {}" }.joined(separator: "\n")
     static let licence = "// SPDX-License-Identifier: Apache-2.0\n"
@@ -131,22 +130,22 @@ struct RuleSelfTests {
             text: licence + "// What this file is for, in a sentence.\n"),
     ]
 
-    @Test("a bad sample is refused", arguments: bad)
+    @Test("A rule refuses a bad sample", arguments: bad)
     func refuses(_ sample: Sample) {
         #expect(!sample.rule(SourceText(path: sample.path, text: sample.text)).isEmpty)
     }
 
-    @Test("a good sample passes", arguments: good)
+    @Test("A rule passes a good sample", arguments: good)
     func passes(_ sample: Sample) {
         #expect(sample.rule(SourceText(path: sample.path, text: sample.text)) == [])
     }
 
     @Test(
-        "bad file names are refused",
+        "Bad file names are refused",
         arguments: ["Sources/Regnum/Größe.swift", "Documentation/my file.md", "Sources/Regnum/Utils/A.swift"])
     func fileNames(_ path: String) { #expect(!Rules.fileName(path).isEmpty) }
 
-    @Test("the ratchet refuses a new offender, an entry that no longer offends, and one that stands twice")
+    @Test("The ratchet refuses a new offender, an entry that no longer offends, and a duplicate")
     func ratchet() {
         let old = Finding("file-length", "Sources/Regnum/Old.swift", 1, "")
         let new = Finding("function-length", "Sources/Regnum/New.swift", 7, "", subject: "long")
@@ -156,7 +155,7 @@ struct RuleSelfTests {
         #expect(new.key == "function-length Sources/Regnum/New.swift long")
     }
 
-    @Test("a file is split into code and comments")
+    @Test("A file is split into code and comments")
     func split() {
         let text = "let a = #\"x\"y\"# // c\n\"\"\"\n// no\n\"\"\" /* d */ b"
         let source = SourceText(path: "A.swift", text: text)
@@ -167,7 +166,7 @@ struct RuleSelfTests {
         #expect(words(source.comments) == ["// c", "", "", "/* d */"])
     }
 
-    @Test("functions are found with their lines")
+    @Test("Functions are found with their lines")
     func extents() {
         let text = """
             struct A {

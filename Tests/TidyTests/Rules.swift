@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules that the repository keeps about itself. A rule takes one file and returns what is wrong in it;
-// RuleSelfTests.swift shows each of them a bad sample.
+// The rules that the repository enforces on itself. A rule takes one file and returns its violations;
+// RuleSelfTests.swift tests each rule with a bad sample.
 
 /// One complaint. `key` names the offender without a line number, as the ratchet list does.
 struct Finding: CustomStringConvertible, Equatable {
@@ -25,7 +25,7 @@ enum Rules {
     static let fileLimit = 600
     static let functionLimit = 70
 
-    /// A file of more than 600 lines does more than one thing.
+    /// A file of more than 600 lines has more than one purpose.
     static func fileLength(_ source: SourceText) -> [Finding] {
         guard source.lines.count > fileLimit else { return [] }
         return [
@@ -43,8 +43,8 @@ enum Rules {
         }
     }
 
-    /// What each module may import. Lower modules know nothing of higher ones; Foundation begins at Regnum;
-    /// the C library is RegnumSystem's alone.
+    /// The modules that each module may import. Lower modules do not know higher ones; Foundation begins at Regnum;
+    /// only RegnumSystem imports the C library.
     static let allowedImports: [String: Set<String>] = {
         let standard: Set = ["Swift", "Synchronization"]
         let foundation: Set = ["Foundation", "FoundationEssentials", "Dispatch", "Observation"]
@@ -96,7 +96,7 @@ enum Rules {
         }
     }
 
-    /// Below Regnum everything is `package`: only users' modules have public symbols.
+    /// Below Regnum everything is `package`: only the users' modules have public symbols.
     static func accessBelowRegnum(_ source: SourceText) -> [Finding] {
         let inner: Set = [
             "RegnumSystem", "RegnumSimulation", "RegnumEngine", "RegnumQuery", "RegnumObservation",
@@ -123,8 +123,8 @@ enum Rules {
             .map { Finding("lock", source.path, $0, "use Lock, which works in the child of a fork") }
     }
 
-    /// A function that lies in a generic place is wrapped where it is read from it through `inout`, and the wrapped one is
-    /// put back: each reading makes the next call one frame deeper, until the stack ends.
+    /// A function stored as a generic value is wrapped in a thunk when it is read through `inout`, and the wrapped one
+    /// is stored back: each read makes the next call one frame deeper, until the stack overflows.
     static func lockedFunctions(_ source: SourceText) -> [Finding] {
         let aliases = source.code.compactMap { line in
             line.firstMatch(of: #/\btypealias\s+(\w+)\s*=.*->/#).map { String($0.1) }
@@ -137,7 +137,7 @@ enum Rules {
         }.map { Finding("locked-function", source.path, $0, "a struct around the function keeps it as it is") }
     }
 
-    /// What stands before the bracket that closes, without what stands in brackets of other types.
+    /// The text before the closing bracket, without text inside nested brackets of types.
     private static func outermost(_ text: Substring) -> String {
         var depth = 0
         var before: Character = " "
@@ -153,14 +153,14 @@ enum Rules {
         return kept
     }
 
-    /// Unfinished work stands in an issue, and the comment names it: `TODO(#12)`.
+    /// Unfinished work has an issue, and the comment names it: `TODO(#12)`.
     static func openWork(_ source: SourceText) -> [Finding] {
         matches(source.comments, containing: ["TODO", "FIXME"]) { line in
             line.contains(#/\b(TODO|FIXME)\b(?!\(\#\d+\))/#)
         }.map { Finding("open-work", source.path, $0, "name the issue: TODO(#12)") }
     }
 
-    /// The compiler was told not to check; a reader is told why it holds.
+    /// The compiler does not check these; a comment says why they are safe.
     static func uncheckedSendable(_ source: SourceText) -> [Finding] {
         matches(source.code, containing: ["@unchecked"]) { $0.contains(#/@unchecked\s+Sendable/#) }
             .filter { line in
@@ -174,7 +174,7 @@ enum Rules {
             }
     }
 
-    /// One licence line, then what the file is for.
+    /// One licence line, then the purpose of the file.
     static func header(_ source: SourceText) -> [Finding] {
         var result: [Finding] = []
         if source.lines.first != "// SPDX-License-Identifier: Apache-2.0" {
@@ -187,8 +187,8 @@ enum Rules {
         return result
     }
 
-    /// Tests are written with Swift Testing; but articles are run as they are written, the kit's base class of XCTest is
-    /// tried with XCTest, and only XCTest calls on the main thread.
+    /// Tests use Swift Testing. Exceptions: articles run as they are written, the kit's base class for XCTest is tested
+    /// with XCTest, and only XCTest runs tests on the main thread.
     static func swiftTesting(_ source: SourceText) -> [Finding] {
         let withXCTest = [
             "Tests/SeedTests/", "Tests/RegnumTestKitTests/XCTest/", "Tests/IntegrationTests/MainThreadTests.swift",
@@ -201,15 +201,15 @@ enum Rules {
         }
     }
 
-    /// A limit counts the time that a test waits for its turn among a thousand that run at once: minutes in which
-    /// nothing is wrong. It is there to end what hangs.
+    /// A time limit includes the time that a test waits among a thousand that run in parallel: that can be minutes
+    /// without a fault. A limit exists to end a test that hangs.
     static func timeLimit(_ source: SourceText) -> [Finding] {
         matches(source.code, containing: ["timeLimit"]) { line in
             line.matches(of: #/timeLimit\(\.minutes\((\d+)\)\)/#).contains { (Int($0.1) ?? 0) < 30 }
         }.map { Finding("time-limit", source.path, $0, "a test has at least 30 minutes, most of which it waits") }
     }
 
-    /// Names that work on every file system and in every shell, and folders that say what is in them.
+    /// File names that work on every file system and in every shell, and folder names that describe their content.
     static func fileName(_ path: String) -> [Finding] {
         var result: [Finding] = []
         if !path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits a Swift file into its code and its comments, so that rules about code do not stumble over words in
-// strings, and rules about comments not over code. It knows line and nested block comments, plain, multi-line
-// and raw strings, and interpolations; it does not know bare regex literals (write `#/…/#` without quotes).
+// Splits a Swift file into its code and its comments, so that rules about code ignore strings, and rules about comments
+// ignore code. It handles line and nested block comments, plain, multi-line and raw strings, and interpolations; it
+// does not handle bare regex literals (write `#/…/#` without quotes).
 
 /// The text of one file, and the same text with everything but code, or everything but comments, blanked.
 /// All three have the same lines and columns.
@@ -26,7 +26,7 @@ struct SourceText {
         return result
     }
 
-    /// `Sources/RegnumEngine/Trees/Tree.swift` is of module `RegnumEngine`; nil outside the root's Sources.
+    /// `Sources/RegnumEngine/Trees/Tree.swift` belongs to module `RegnumEngine`; nil outside the root's Sources.
     var module: String? {
         let parts = path.split(separator: "/")
         return parts.count > 2 && parts[0] == "Sources" ? String(parts[1]) : nil

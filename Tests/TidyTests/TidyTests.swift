@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The repository checks itself: lengths, import direction, access, headers, names, and what must not be written.
+// The repository checks itself: lengths, import direction, access, headers, names, and forbidden constructs.
 
 import Testing
 
 @Suite("Tidy")
 struct TidyTests {
-    @Test("files and functions keep their length, and the list of tolerated ones only shrinks")
+    @Test("Files and functions keep their length, and the list of tolerated ones only shrinks")
     func lengths() {
         let findings = Repository.productCode.flatMap { Rules.fileLength($0) + Rules.functionLength($0) }
         let ratchet = Ratchet(tolerated: Repository.list("Tests/TidyTests/Ratchet.txt"))
@@ -15,40 +15,46 @@ struct TidyTests {
         }
     }
 
-    @Test("modules import only what lies below them")
+    @Test("Modules import only lower modules")
     func importDirection() { report(Repository.sources.flatMap(Rules.importDirection)) }
 
-    @Test("modules below Regnum have no public symbols")
+    @Test("Modules below Regnum have no public symbols")
     func access() { report(Repository.sources.flatMap(Rules.accessBelowRegnum)) }
 
-    @Test("the libraries print nothing")
+    @Test("The libraries print nothing")
     func prints() { report(Repository.sources.flatMap(Rules.noPrint)) }
 
-    @Test("locks work in the child of a fork")
+    @Test("Locks work in the child of a fork")
     func locks() { report(Repository.sources.flatMap(Rules.locks)) }
 
-    @Test("locks guard no function by itself")
+    @Test("Locks do not store a bare function")
     func lockedFunctions() { report(Repository.swiftFiles.flatMap(Rules.lockedFunctions)) }
 
-    @Test("open work names its issue")
+    @Test("A TODO names its issue")
     func openWork() { report(Repository.swiftFiles.flatMap(Rules.openWork)) }
 
-    @Test("every unchecked Sendable says why it holds")
+    @Test("Every unchecked Sendable says why it is safe")
     func uncheckedSendable() { report(Repository.swiftFiles.flatMap(Rules.uncheckedSendable)) }
 
-    @Test("every file starts with its licence and its purpose")
+    @Test("Every file starts with its licence and its purpose")
     func headers() { report(Repository.swiftFiles.flatMap(Rules.header)) }
 
-    @Test("tests are written with Swift Testing")
+    @Test("Tests are written with Swift Testing")
     func swiftTesting() { report(Repository.swiftFiles.flatMap(Rules.swiftTesting)) }
 
-    @Test("time limits of tests are for what hangs")
+    @Test("Time limits of tests are only for tests that hang")
     func timeLimits() { report(Repository.swiftFiles.flatMap(Rules.timeLimit)) }
 
-    @Test("file names are ASCII without spaces, and folders say what is in them")
+    @Test("Comments, display names of tests and documents use the vocabulary")
+    func refusedWords() {
+        report(Repository.swiftFiles.flatMap { Rules.refusedWords($0) })
+        report(Repository.documents.flatMap { Rules.refusedWords(inDocument: $0, text: Repository.text($0)) })
+    }
+
+    @Test("File names are ASCII without spaces, and folder names describe their content")
     func fileNames() { report(Repository.files.flatMap(Rules.fileName)) }
 
-    @Test("the repository is found and has sources")
+    @Test("The repository is found and has sources")
     func found() {
         #expect(Repository.files.contains("Package.swift"))
         #expect(!Repository.sources.isEmpty)

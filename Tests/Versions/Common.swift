@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the apps of all versions do alike: `write FILE` makes a file as a user of that version would have it, `open FILE`
-// opens it as the app does at launch, with its migration, and prints all people, one a line.
+// Shared by the apps of all versions: `write FILE` makes a file as a user of that version would have it; `open FILE`
+// opens it as the app does at launch, with its migration, and prints all people, one on each line.
 
 import Foundation
 import RealmSwift
 
-/// What a person's line says; each version fills in what it knows.
+/// The line of a person; each version fills in its properties.
 struct Line {
     var id = ""
     var name = ""

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The app of schema version 1: people have a city and cars. Nothing needs code.
+// The app of schema version 1: people have a city and cars. The migration needs no code.
 
 import RealmSwift
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The app of schema version 2: names are full names, and people may have an address for mail.
+// The app of schema version 2: names are full names, and people may have an e-mail address.
 
 import RealmSwift
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The app of schema version 3: the year of birth in place of the age, and cars count their wheels.
+// The app of schema version 3: the year of birth replaces the age, and cars count their wheels.
 
 import RealmSwift
 

@@ -22,7 +22,7 @@ enum RealmConfigurator {
         .init(
             schemaVersion: 4,
             migrationBlock: { migration, oldVersion in
-                // Files of version 0 have no cars. The class comes first: later lines know it by its new name.
+                // Files of version 0 have no cars. The class is renamed first: later lines use its new name.
                 if oldVersion < 4, migration.oldSchema["Car"] != nil {
                     migration.renameClass(from: "Car", to: "Vehicle")
                     migration.renameProperty(onType: "Person", from: "cars", to: "vehicles")

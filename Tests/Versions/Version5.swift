@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The app of schema version 5: the city lies in an embedded address.
+// The app of schema version 5: the city is in an embedded address.
 
 import RealmSwift
 

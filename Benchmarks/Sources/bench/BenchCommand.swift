@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line: which workloads, how many rows and runs, what decides the exit code.
+// The command line: the workloads, the number of rows and runs, and the exit code.
 
 import ArgumentParser
 import Foundation
@@ -84,7 +84,7 @@ struct BenchCommand: ParsableCommand {
         if checkEqualityOnly, only == nil { try compareQueries() }
     }
 
-    /// Random queries asked of Regnum and of SQLite; fails where the answers differ.
+    /// Runs random queries on Regnum and on SQLite; fails if the answers differ.
     private func compareQueries() throws {
         let seed = seed == 0 ? UInt64.random(in: 1 ... .max) : seed
         let differential = Differential(seed: seed, cases: queries)
@@ -97,7 +97,7 @@ struct BenchCommand: ParsableCommand {
         print("queries equal")
     }
 
-    /// Whether the workload is a reason to fail.
+    /// Whether the workload makes the command fail.
     private func runOne(_ workload: Workload, _ runner: Runner) throws -> Bool {
         if checkEqualityOnly {
             let result = try runner.compare(workload)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the machine can do at all, measured between the workloads: a durable commit, memory in order and at
-// random, and the plainest getter of a live object.
+// The speed of the machine itself, measured between the workloads: a durable commit, sequential and random memory
+// access, and the simplest getter of a live object.
 
 import Foundation
 
@@ -60,10 +60,10 @@ final class Calibrations {
         return sorted[min(sorted.count - 1, Int(Double(sorted.count) * part))]
     }
 
-    /// A disk that takes more than 1 ms for each of ten syncs is throttled: times of writes mean nothing then.
+    /// A disk that takes more than 1 ms for each of ten syncs is throttled: write times are meaningless then.
     var diskIsThrottled: Bool { percentile(.commit, 0.1) > 1_000_000 }
 
-    /// One round of all four, some 20 ms.
+    /// One round of all four, about 20 ms.
     func measure() {
         for _ in 0..<20 { add(.commit, nanoseconds(measureCommit)) }
         add(.sum, nanoseconds { sink(Int(truncatingIfNeeded: sum())) } / Double(numbers.count))
@@ -105,7 +105,7 @@ final class Calibrations {
     }
 }
 
-/// The least that a live object can be: it knows where its row lies, and checks version and thread.
+/// The minimal live object: it knows the location of its row, and checks version and thread.
 final class PlainObject {
     private struct Context {
         var epoch: Int
@@ -143,7 +143,7 @@ final class PlainObject {
     }
 }
 
-/// How long it took.
+/// The duration.
 func nanoseconds(_ body: () throws -> Void) rethrows -> Double {
     let clock = ContinuousClock()
     let start = clock.now

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What encryption costs: workloads on a plain and on an encrypted file in turn. Those that read are run on files just
-// opened too: a block is decrypted, or compared with its checksum, when it is touched for the first time.
+// The cost of encryption: workloads alternating between a plain and an encrypted file. Reading workloads also run on
+// newly opened files: a block is decrypted, or compared with its checksum, when it is first accessed.
 
 import ArgumentParser
 import Foundation
@@ -47,7 +47,7 @@ struct EncryptionCommand: ParsableCommand {
         for line in calibrations.summary { print(line) }
     }
 
-    /// The workload on a file that was opened only now; the opening is not counted.
+    /// The workload on a newly opened file; the opening is not counted.
     private static func justOpened(_ workload: Workload) -> Workload {
         Workload(
             id: workload.id, title: workload.title + ", file just opened", unit: workload.unit, fixture: .closed,
@@ -61,7 +61,7 @@ struct EncryptionCommand: ParsableCommand {
         return Runner(people: people, engines: [engine], stage: stage, calibrations: calibrations, runs: 1)
     }
 
-    /// Throws where the file can be read without the key: two plain files would be compared.
+    /// Throws if the file can be read without the key: otherwise two plain files would be compared.
     private func requireEncrypted(_ runner: Runner) throws {
         for engine in runner.engines {
             let path = try runner.stage.prepare(.closed, for: engine)
@@ -76,7 +76,7 @@ struct EncryptionCommand: ParsableCommand {
         note("\(workload.id) \(workload.title)")
         var figures: [[Double]] = [[], []]
         for round in 0..<runs {
-            // In turns, so that neither always comes behind the other.
+            // Alternating, so that neither always runs second.
             for side in [round % 2, 1 - round % 2] {
                 let result = try runners[side].measure(workload)
                 if let difference = result.differences.first { throw Failure("\(workload.id): \(difference)") }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a workload asks of an engine. An engine answers nil to what it does not offer.
+// The operations that workloads need from an engine. An engine returns nil for an unsupported one.
 
 import Foundation
 import Synchronization
 
-/// What came out of a workload; compared with the reference answer before any time counts.
+/// The result of a workload; compared with the reference answer before any time counts.
 enum Answer: CustomStringConvertible {
     case whole(Int)
-    /// A sum of fractions: the order of the additions shows in the last digits.
+    /// A floating-point sum: the order of the additions affects the last digits.
     case fraction(Double)
 
     var description: String {
@@ -36,17 +36,17 @@ enum EngineName: String, CaseIterable {
     case ours, sqlite, grdb
 }
 
-/// Which database a workload runs on.
+/// The database that a workload runs on.
 enum Fixture {
-    /// An empty one, made anew for each run.
+    /// An empty one, created again for each run.
     case empty
     /// All rows, kept open; workloads only read it, and before each run an unrelated row is committed to it.
     case loaded
-    /// A copy of the loaded file, made anew for each run.
+    /// A copy of the loaded file, made again for each run.
     case copy
     /// All rows with a friend each, kept open.
     case linked
-    /// All rows with an index on the name, made anew for each run.
+    /// All rows with an index on the name, created again for each run.
     case indexed
     /// All rows in memory, kept.
     case memory
@@ -54,32 +54,32 @@ enum Fixture {
     case closed
 }
 
-/// A database engine with at most one database open. The workload methods are what is timed: everything that is
-/// not part of a workload belongs into the others.
+/// A database engine with at most one open database. The workload methods are timed: everything that is not part of a
+/// workload belongs in the others.
 protocol Engine: AnyObject, SendableMetatype {
     init(inputs: Inputs)
     var name: EngineName { get }
     var inputs: Inputs { get }
 
     func open(_ path: String, indexed: Bool) throws
-    /// Opens an in-memory database and fills it; false where the engine has no part in the workload.
+    /// Opens an in-memory database and fills it; false if the engine does not support the workload.
     func openMemory(_ people: People) throws -> Bool
     func close() throws
-    /// Commits a row that no query asks for: no cache of the version before can answer.
+    /// Commits a row that no query matches: no cache of the previous version can answer.
     func commitUnrelated() throws
 
     /// In one durable write.
     func insert(_ rows: ArraySlice<PersonRow>) throws
-    /// One durable write a row, of ids from `rows` upward.
+    /// One durable write for each row, of ids from `rows` upward.
     func insertOneByOne(_ rows: [PersonRow]) throws
     /// Sum of the ages found by primary key.
     func sumAges(of keys: [Int]) throws -> Int?
     func sumAllAges() throws -> Int?
     func sumAllNameLengths() throws -> Int?
-    /// The one number of one object, `times` times.
+    /// One number of one object, `times` times.
     func readOneObject(times: Int) throws -> Int?
     func count(_ query: CountQuery) throws -> Int?
-    /// How many rows have these names, by an index on the name.
+    /// The number of rows with these names, by an index on the name.
     func countByIndex(_ names: [String]) throws -> Int?
     func sumOfScores() throws -> Double?
     func averageAge() throws -> Double?
@@ -92,7 +92,7 @@ protocol Engine: AnyObject, SendableMetatype {
     func sumOfFriendAges() throws -> Int
     /// Makes the index that a search for backlinks needs; not timed.
     func indexFriends() throws
-    /// Gives the open database at `path` an index on the name; false where the engine has no part in the workload.
+    /// Gives the open database at `path` an index on the name; false if the engine does not support the workload.
     func indexNames(_ path: String) throws -> Bool
     /// Deletes those younger than 10.
     func deleteYoung() throws -> Bool
@@ -103,7 +103,7 @@ protocol Engine: AnyObject, SendableMetatype {
 }
 
 extension Engine {
-    /// One durable write a row, by `count` threads at once, each with an opened database of its own.
+    /// One durable write for each row, by `count` threads at once, each with its own open database.
     func insertFromThreads(_ count: Int, _ rows: [PersonRow], _ path: String) throws {
         let inputs = inputs
         let failures = Mutex<[String]>([])
@@ -154,7 +154,7 @@ extension Engine {
     func refresh(times: Int) throws -> Bool { false }
 }
 
-/// What stops the program, in words for the person who called it.
+/// An error that ends the program, with a message for the user.
 struct Failure: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hot paths, one at a time, on a database in memory, or in a file for what commits cost there: for a profiler, and for
-// Scripts/ci/instructions, which counts the instructions of each by callgrind and compares them with those that are kept
-// in the repository.
+// The hot paths, one at a time, on a database in memory, or in a file to measure the cost of commits: for a profiler,
+// and for Scripts/ci/instructions, which counts the instructions of each with callgrind and compares them with the
+// counts in the repository.
 
 import ArgumentParser
 import Foundation
@@ -52,7 +52,7 @@ struct HotCommand: ParsableCommand {
     }
 
     private func run(_ name: String, _ body: @escaping (Int) throws -> Void) throws {
-        // The first turn pays for what is made once: caches of classes, views of row groups.
+        // The first round pays for one-time work: caches of classes, views of row groups.
         try body(0)
         HotPath.current = { for turn in 1...max(times, 1) { try body(turn) } }
         if prepareOnly { return }
@@ -63,7 +63,7 @@ struct HotCommand: ParsableCommand {
     }
 }
 
-/// Scripts/ci/instructions has callgrind collect in this function.
+/// In Scripts/ci/instructions, callgrind collects in this function.
 @inline(never)
 func runHotPath() {
     do { try HotPath.current() } catch { fatalError("A hot path failed: \(error)") }
@@ -82,7 +82,7 @@ enum HotPath {
         "commit": { engine, people, turn in
             try engine.insertOneByOne(people.moved(to: engine.inputs.rows + turn, count: 1))
         },
-        // 16,000 commits a turn, in a file.
+        // 16,000 commits in each round, in a file.
         "commit-threads": { engine, people, turn in
             guard let path = engine.path else { throw ValidationError("commit-threads needs --file") }
             let first = engine.inputs.rows + turn * 16_000

@@ -4,12 +4,12 @@
 import Foundation
 import RealmSwift
 
-/// Shelves in memory, with three numbers in the list of each. One thread's.
+/// Shelves in memory, with three numbers in the list of each. Confined to one thread.
 final class HotShelves {
     private let realm: Realm
     private let objects: Int
     private let large: Shelf
-    /// What was inserted so far, so that each turn inserts something new.
+    /// The number of insertions so far, so that each round inserts something new.
     private var inserted = 0
 
     typealias Body = (HotShelves) throws -> Void
@@ -93,7 +93,7 @@ final class HotShelves {
         try realm.write { for number in take() { large.numbers.append(number) } }
     }
 
-    /// Ten to each of 100 lists, one to each in turn.
+    /// Ten to each of 100 lists, one to each in rotation.
     private func appendInTurns() throws {
         let shelves = Array(realm.objects(Shelf.self).prefix(100))
         try realm.write { for number in take() { shelves[number % 100].numbers.append(number) } }

@@ -17,14 +17,14 @@ final class City: Object, Decodable {
     @Persisted var alternatenames: List<String>
 }
 
-/// What is looked at again in the file, read without any class.
+/// Values that are read from the file for comparison, without any class.
 private struct CityFacts: Decodable {
     let population: Int
     let alternatenames: [String]
 }
 
 extension TasksCommand {
-    /// A row for the decoding and one for what is Regnum's of the import; none without the file.
+    /// A row for the decoding and one for Regnum's part of the import; none without the file.
     func importCities(_ folder: URL) throws {
         let file = data.map { URL(fileURLWithPath: $0).appendingPathComponent("cities15000.jsonl") }
         guard let file, let text = try? String(contentsOf: file, encoding: .utf8) else {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A migration that computes a property of each object, beside the insertion of the same objects: what
-// Documentation/PERFORMANCE.md says of migrations.
+// A migration that computes a property of each object, beside the insertion of the same objects: the numbers for
+// migrations in Documentation/PERFORMANCE.md.
 
 import ArgumentParser
 import Foundation
 import RealmSwift
 
-/// `Person` as the next version of the program has it.
+/// `Person` in the next version of the program.
 final class GrownPerson: Object {
     @Persisted(primaryKey: true) var id: Int
     @Persisted var name: String
@@ -93,7 +93,7 @@ struct MigrationsCommand: ParsableCommand {
     private func median(_ times: [Double]) -> Double { times.sorted()[times.count / 2] }
 }
 
-/// What a migration computes of each object.
+/// The value that a migration computes for each object.
 private struct Computed: Sendable {
     var name: String
     var block: @Sendable (MigrationObject?, MigrationObject?) -> Void

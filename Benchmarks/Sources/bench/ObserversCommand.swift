@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What observers cost of a commit: those of a class that the commit does not concern, and those of sections.
+// The cost of observers for a commit: observers of a class that the commit does not change, and of sections.
 
 import ArgumentParser
 import Dispatch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a file of 200 classes takes to be opened: where its tables are made, where they are there, and until the first
-// object of a class is at hand.
+// The time to open a file of 200 classes: when its tables are created, when they exist, and until the first object of a
+// class is available.
 
 import ArgumentParser
 import Foundation
@@ -24,7 +24,7 @@ struct OpeningCommand: ParsableCommand {
         let folder = URL(fileURLWithPath: directory).appendingPathComponent("opening-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        // Alone, because the process looks at its classes only once.
+        // Alone, because the process reads its class list only once.
         let first = try measure(folder.appendingPathComponent("first.realm"))
         var others: [Times] = []
         for run in 0..<runs { others.append(try measure(folder.appendingPathComponent("\(run).realm"))) }
@@ -53,12 +53,12 @@ struct OpeningCommand: ParsableCommand {
             access = nanoseconds { id = realm.objects(C001.self).first?.id }
             guard id == 7 else { throw Failure("the object of the first opening is not there") }
         }
-        // Throws where a Realm is still there: then the file was not opened again.
+        // Throws if a Realm is still open: then the file was not opened again.
         try Realm.deleteFiles(for: configuration)
         return Times(making: making, again: again, access: access)
     }
 
-    /// How long the opening took, without `body` and without the end of the Realm behind it.
+    /// The duration of the opening, without `body` and without closing the Realm after it.
     private func opening(_ configuration: Realm.Configuration, _ body: (Realm) throws -> Void) throws -> Double {
         var opened: Realm?
         let elapsed = try nanoseconds { opened = try Realm(configuration: configuration) }

@@ -36,7 +36,7 @@ struct People {
     static let firstNames = [
         "Alice", "Bob", "Carol", "David", "Emma", "Frank", "Grace", "Hannah", "Ivan", "Julia",
     ]
-    /// 2020-01-01; the dates lie in the five years after it.
+    /// 2020-01-01; the dates are in the five years after it.
     static let firstDate = 1_577_836_800
     static let dateSpan = 157_788_000
 
@@ -63,7 +63,7 @@ struct People {
     }
 }
 
-/// What the workloads ask for, in a database of `rows` people.
+/// The inputs of the workloads, in a database of `rows` people.
 struct Inputs {
     let rows: Int
     /// Primary keys to look up; K1.
@@ -85,12 +85,12 @@ struct Inputs {
     }
 }
 
-/// Takes what a loop has read, so that the optimiser cannot drop or hoist the reading.
+/// Consumes the values that a loop has read, so that the optimiser cannot drop or hoist the reads.
 @inline(never)
 @_optimize(none)
 func sink(_ value: Int) {}
 
-/// Takes an object that a loop has made, so that the optimiser cannot leave the making out.
+/// Consumes an object that a loop has created, so that the optimiser cannot remove its creation.
 @inline(never)
 @_optimize(none)
 func sink(object: AnyObject) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reading a property of each fixed-width type costs beside an Int: all objects are iterated, one property read.
-// The cost of the iteration, an element that nobody reads, is measured too and taken off.
+// The cost of reading a property of each fixed-width type compared with an Int: all objects are iterated, one property
+// read. The cost of the iteration alone is measured too and subtracted.
 
 import ArgumentParser
 import Foundation
@@ -27,7 +27,7 @@ final class Sampler: Object {
     @Persisted var shade: Shade
 }
 
-/// Its reads are told to `withObservationTracking`.
+/// Its reads are reported to `withObservationTracking`.
 final class TrackedSampler: Object, Observable {
     @Persisted var int: Int
 }
@@ -81,7 +81,7 @@ struct ReadsCommand: ParsableCommand {
         if check, isMissed { throw ExitCode.failure }
     }
 
-    /// The same read where an observable class is in the schema, and the read of that class outside of any tracking.
+    /// The same read with an observable class in the schema, and the read of that class outside any tracking.
     private func besideTracked(_ folder: URL, _ int: Double) throws {
         let realm = try Realm(
             configuration: Realm.Configuration(
@@ -132,6 +132,6 @@ struct ReadsCommand: ParsableCommand {
     private func shown(_ value: Double) -> String { "\((value * 100).rounded() / 100)" }
 }
 
-/// Keeps the compiler from leaving a read out.
+/// Prevents the compiler from removing a read.
 @inline(never)
 private func use<T>(_ value: T) {}

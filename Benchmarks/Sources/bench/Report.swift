@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is printed: a table for people or one JSON object a line.
+// The output: a table for people or one JSON object on each line.
 
 import Foundation
 
-/// Four digits are enough.
+/// Prints at most four digits.
 func shortened(_ value: Double) -> String {
     if value == 0 { return "0" }
     if abs(value) >= 1_000 { return String(Int(value.rounded())) }
     return String(format: abs(value) >= 100 ? "%.1f" : abs(value) >= 1 ? "%.2f" : "%.4f", value)
 }
 
-/// A result beside its target.
+/// A result with its target.
 struct Verdict {
     let result: Result
     let missed: [String]
@@ -21,7 +21,7 @@ struct Verdict {
         missed = result.differences + (target?.missed(result, calibrations) ?? [])
     }
 
-    /// Ours divided by what the target speaks of: SQLite, a calibration, or the limit itself.
+    /// Our time divided by the reference of the target: SQLite, a calibration, or the limit itself.
     func ratio(_ calibrations: Calibrations) -> Double? {
         if let ratio = result.ratioToSQLite { return ratio }
         guard let ours = result.median(.ours), let target = Target.all[result.workload.id] else { return nil }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs workloads: first one untimed round that must give equal answers, then the timed rounds, the engines taking
-// turns and the calibrations between them.
+// Runs workloads: first one untimed round that must give equal answers, then the timed rounds, alternating the engines,
+// with the calibrations between them.
 
-/// What a workload has given.
+/// The results of a workload.
 struct Result {
     let workload: Workload
-    /// Figures in the workload's unit, one of each run.
+    /// Measurements in the workload's unit, one of each run.
     var figures: [EngineName: [Double]] = [:]
-    /// The most private memory that ours has added.
+    /// The most private memory that Regnum has added.
     var privateBytes: Int?
-    /// What differed from the right answer.
+    /// Differences from the right answer.
     var differences: [String] = []
 
     func median(_ engine: EngineName) -> Double? {
@@ -18,7 +18,7 @@ struct Result {
         return sorted.count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
     }
 
-    /// Ours divided by SQLite's; nil where one of them was not measured or SQLite's is nothing.
+    /// Our time divided by SQLite's; nil if one of them was not measured or SQLite's is zero.
     var ratioToSQLite: Double? {
         guard let ours = median(.ours), let sqlite = median(.sqlite), sqlite > 0 else { return nil }
         return ours / sqlite
@@ -41,7 +41,7 @@ struct Runner {
         return result
     }
 
-    /// The whole measurement. Answers that differ end it before any time counts.
+    /// The whole measurement. Differing answers end it before any time counts.
     func measure(_ workload: Workload) throws -> Result {
         var result = try compare(workload)
         for round in 0..<runs where result.differences.isEmpty {
@@ -56,7 +56,7 @@ struct Runner {
         return result
     }
 
-    /// The figure of one run; nil if the engine has no part in the workload or its answer is wrong.
+    /// The measurement of one run; nil if the engine does not support the workload or its answer is wrong.
     private func runOnce(
         _ workload: Workload, _ engine: any Engine, _ effort: Effort, _ result: inout Result
     ) throws -> Double? {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches by indexes of contents and by many values: full text and places over the cities of GeoNames, IN over
-// numbers and texts. Each is asked anew after a commit, so that no cache answers.
+// Searches by full-text and geospatial indexes and by many values: text and locations over the cities of GeoNames, IN
+// over numbers and texts. Each query runs again after a commit, so that no cache answers.
 
 import ArgumentParser
 import Foundation
@@ -80,14 +80,14 @@ struct SearchesCommand: ParsableCommand {
 
     private struct Search {
         let title: String
-        /// In nanoseconds a row of so many rows, otherwise in microseconds.
+        /// In nanoseconds for each row if a row count is given, otherwise in microseconds.
         var rows: Int?
         var target: Double?
-        /// How many were found, all of them looked at.
+        /// The number of results, all of which are read.
         let find: (Realm) throws -> Int
     }
 
-    /// Prints a row; whether the target is missed.
+    /// Prints a row; returns whether the target is missed.
     private func measure(_ search: Search, _ realm: Realm) throws -> Bool {
         var times: [Double] = []
         var found = 0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets each workload's database up: what is done here is never timed.
+// Sets up each workload's database: nothing here is timed.
 
 import Foundation
 
@@ -14,7 +14,7 @@ final class Stage {
     private let people: People
     private var states: [EngineName: State] = [:]
 
-    /// Makes a folder of its own in `parent`, on the disk that is to be measured.
+    /// Creates a separate folder in `parent`, on the disk to be measured.
     init(parent: URL, people: People) throws {
         folder = parent.appendingPathComponent("bench-\(UUID().uuidString)")
         self.people = people
@@ -64,7 +64,7 @@ final class Stage {
         }
     }
 
-    /// Ends a run: the file of that run alone goes.
+    /// Ends a run: removes the file of that run only.
     func finish(_ fixture: Fixture, of engine: any Engine) throws {
         switch fixture {
         case .loaded, .linked, .memory: return

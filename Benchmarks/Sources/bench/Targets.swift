@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has to be reached, as design/workloads.md says it. A limit stands for itself: all of a row's must hold.
+// The performance targets of design/workloads.md. Each limit is independent: all limits of a row must hold.
 
 struct Target {
-    /// Ours divided by SQLite's in the same run.
+    /// Our time divided by SQLite's in the same run.
     var ratioToSQLite: Double?
-    /// A calibration of the same run, and how many times its figure ours may be.
+    /// A calibration of the same run, and how many times its value ours may be.
     var calibration: (name: Calibration, times: Double)?
     /// In the workload's unit.
     var figure: Double?
@@ -50,10 +50,10 @@ struct Target {
 }
 
 extension Target {
-    /// Of the limits the one that the ratio shown belongs to.
+    /// The limit that the shown ratio belongs to.
     var shown: Double? { ratioToSQLite ?? calibration?.times ?? figure }
 
-    /// The limits that are missed, in words; empty if all hold. A limit that could not be measured is missed.
+    /// Descriptions of the missed limits; empty if all hold. A limit that could not be measured counts as missed.
     func missed(_ result: Result, _ calibrations: Calibrations) -> [String] {
         guard let ours = result.median(.ours) else { return ["ours was not measured"] }
         var missed: [String] = []

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs do besides the workloads: objects from dictionaries, upserts, large collections, objects that are held,
-// reading while another thread commits, the program's own part of I1, and JSON (JSONImport.swift). There is nothing
-// like it in SQLite to compare with.
+// Tasks of programs besides the workloads: objects from dictionaries, upserts, large collections, held objects, reading
+// while another thread commits, the program's own part of I1, and JSON (JSONImport.swift). SQLite has no equivalent to
+// compare with.
 
 import ArgumentParser
 import Foundation
@@ -20,7 +20,7 @@ final class Shelf: Object {
     func insertPrices(_ numbers: Range<Int>) { for number in numbers { prices["key \(scattered(number))"] = number } }
 }
 
-/// Another number below a billion for each below it, as if at random.
+/// A permutation of the numbers below a billion that looks random.
 private func scattered(_ number: Int) -> Int { number &* 2_654_435_761 % 1_000_000_007 }
 
 struct TasksCommand: ParsableCommand {
@@ -103,7 +103,7 @@ struct TasksCommand: ParsableCommand {
         print("| memory of an object that is held | \(bytes / objects) bytes |")
     }
 
-    /// Sums of all primary keys by so many threads, while another one commits as fast as the disk lets it.
+    /// Sums of all primary keys by this many threads, while another one commits as fast as the disk allows.
     private func read(_ readers: Int, _ configuration: Realm.Configuration) throws {
         let isOver = Atomic(false)
         let commits = Atomic(0)
@@ -148,7 +148,7 @@ struct TasksCommand: ParsableCommand {
                 + "\(commits.load(ordering: .relaxed) / 2) commits a second |")
     }
 
-    /// I1, and beside it what no database can take away of it.
+    /// I1, and its lower bound for any database.
     private func insertPeople(_ folder: URL) throws {
         let people = People(count: objects)
         let engine = RegnumEngine(inputs: Inputs(people, rows: objects, lookups: 0))
@@ -160,7 +160,7 @@ struct TasksCommand: ParsableCommand {
         guard try engine.sumAllAges() == ages else { throw Failure("the people have other ages") }
     }
 
-    /// Prints the time for each of `count`, by default of the objects.
+    /// Prints the time for each of `count`, by default the number of objects.
     func row(_ task: String, of count: Int? = nil, _ body: () throws -> Void) throws {
         let elapsed = try nanoseconds(body)
         print("| \(task) | \((elapsed / Double(count ?? objects)).rounded()) ns |")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a workload is: what it runs on, what is timed, what must come out. The workloads themselves stand in
-// Workloads/, a file for each family; their rules and targets in design/workloads.md and Targets.swift.
+// The definition of a workload: its database, its timed part, its expected answer. The workloads are in Workloads/, a
+// file for each family; their rules and targets in design/workloads.md and Targets.swift.
 
-/// In what a workload is measured.
+/// The unit of a workload.
 enum Unit: String {
     case nanosecondsPerRow = "ns/row"
     case nanosecondsPerOperation = "ns/op"
@@ -10,7 +10,7 @@ enum Unit: String {
     case bytes
 }
 
-/// How much is done: everything, or just enough to compare the answers.
+/// The amount of work: everything, or just enough to compare the answers.
 struct Effort {
     let isQuick: Bool
 
@@ -22,16 +22,16 @@ struct Effort {
     var notifications: Int { isQuick ? 5 : 200 }
 }
 
-/// What a run of a workload sees.
+/// The state that a run of a workload can access.
 struct Run {
     let engine: any Engine
     let people: People
     let path: String
     let effort: Effort
     let stage: Stage
-    /// Private memory that the timed part has added, in bytes, where it was measured.
+    /// Private memory that the timed part has added, in bytes, if it was measured.
     var privateBytes: Int?
-    /// A figure that is no time.
+    /// A result that is not a time.
     var figure: Double?
 
     var inputs: Inputs { engine.inputs }
@@ -52,13 +52,13 @@ struct Workload: Sendable {
     let title: String
     let unit: Unit
     let fixture: Fixture
-    /// By how many operations or rows the time is divided.
+    /// The number of operations or rows by which the time is divided.
     let operations: @Sendable (Run) -> Int
     /// Not timed, before the timed part.
     var prepare: @Sendable (inout Run) throws -> Void = { _ in }
-    /// The timed part; nil if the engine has no part in this workload.
+    /// The timed part; nil if the engine does not support this workload.
     let timed: @Sendable (inout Run) throws -> Answer?
-    /// Not timed: what shows that a writing workload has done its work. Replaces the answer of the timed part.
+    /// Not timed: verifies that a writing workload has done its work. Replaces the answer of the timed part.
     var inspect: (@Sendable (inout Run) throws -> Answer)?
     /// The right answer, computed from the rows without any database.
     let expected: @Sendable (Run) -> Answer?

@@ -18,7 +18,7 @@ enum DeepRelease {
     private struct Running {
         /// The number of releases that run.
         var depth = 1
-        /// What they have taken and not yet released, outermost first.
+        /// The references that they have taken and not yet released, outermost first.
         var taken: References = []
         /// References taken beyond the limit, which the outermost release works through.
         var waiting: References = []

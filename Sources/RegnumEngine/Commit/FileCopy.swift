@@ -33,7 +33,7 @@ struct FileCopy {
     private var budget: Int
 
     /// Writes the state that `session` sees, including uncommitted changes, to `path`. Throws `.fileExists` if the path
-    /// is taken, unless `replacing`. Encrypted if there is a key. Nobody who cannot read the source can read the copy.
+    /// is taken, unless `replacing`. Encrypted if there is a key. Only users who can read the source can read the copy.
     static func write(
         _ session: Session, to path: String, in fileSystem: any FileSystem, key: EncryptionKey?, replacing: Bool
     ) throws(EngineError) {

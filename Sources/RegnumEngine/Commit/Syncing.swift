@@ -149,7 +149,7 @@ extension Database {
         return failure
     }
 
-    /// Syncs the file. Reports a failure to every process that has written to the file: what it wrote may have been
+    /// Syncs the file. Reports a failure to every process that has written to the file: its pages may have been
     /// dropped.
     func syncFile() throws(SystemError) { try notingFailure { () throws(SystemError) in try file.sync(.data) } }
 

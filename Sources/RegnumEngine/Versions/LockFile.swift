@@ -216,8 +216,8 @@ final class LockFile: @unchecked Sendable {
         var hasFailed = false
         do {
             if try reuse(header, permissions) {
-                // All users of the database may use this file too, whoever created it. If an access list cannot be
-                // preserved, its users get the permission bits that show: this file holds no data.
+                // All users of the database may use this file too, whichever of them created it. If an access list
+                // cannot be preserved, its users get the permission bits that show: this file holds no data.
                 file?.takeAccess(of: database, asReplacement: true)
                 if durable == nil, isMapped, isValid(header) {
                     durable = self.durable.flatMap { $0 <= newest ? $0 : nil }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each law that the integrity check proves, broken on purpose: the finding has the law's number in
-// `Documentation/FORMAT.md`, the way to what breaks it, and the first object that does. Rows and trees are broken by a
-// commit that leaves out what keeps the law; blocks by new bytes behind fresh checksums. Law 12 is in `OwnershipTests`,
-// what a constraint forbids in `UniqueConstraintTests`.
+// Breaks each law that the integrity check proves. The finding has the law's number in `Documentation/FORMAT.md`, the
+// path to the damage, and the first affected object. A commit that omits maintenance breaks rows and trees; new bytes
+// with fresh checksums break blocks. Law 12 is tested in `OwnershipTests`, constraint violations in
+// `UniqueConstraintTests`.
 
 @testable import RegnumEngine
 import RegnumSimulation
@@ -37,7 +37,7 @@ import Testing
         static let plain = 10
     }
 
-    /// 20 objects of every sort of column, with keys from 1, and a table of two row groups under a node.
+    /// 20 objects with every kind of column, keys from 1, and a table of two row groups below a node.
     private static let good: HostileFile = {
         do { return try HostileFile(write()) } catch { fatalError("\(error)") }
     }()
@@ -45,7 +45,7 @@ import Testing
     private static func write() throws -> [UInt8] {
         let files = SimulatedFileSystem(seed: 3, reservedByteCount: 64 << 20)
         var options = Database.OpenOptions()
-        // An element node over a few hundred elements.
+        // Small limits make an element node from a few hundred elements.
         options.elementTreeLimits.leafByteCount = 300
         options.elementTreeLimits.fanOut = 5
         let session = try Database.open(path: HostileFile.path, fileSystem: files, options: options).makeSession()
@@ -60,7 +60,7 @@ import Testing
         definition.nextColumnKey += 1
         try session.reshape([definition])
         let rows = try #require(session.table(named: "Row"))
-        // The links need them all.
+        // Links can only be set when all objects exist.
         for i in 0..<20 {
             _ = try DatabaseTests.insert(
                 rows, [.int(Int64(i)), .string("name \(i)"), .string("alpha word\(i)")])
@@ -70,7 +70,7 @@ import Testing
         let many = try #require(session.table(named: "Many"))
         for i in 0..<1100 { _ = try DatabaseTests.insert(many, [.int(Int64(i))]) }
         try session.commitWrite()
-        // So that pages come free, and damage of the first commit is not taken for one that was cut short.
+        // These commits free pages, and keep damage of the first commit from being taken for an incomplete commit.
         for i in 0..<3 {
             try session.beginWrite()
             try #require(session.table(named: "Row")).set(.string("plain \(i)"), Column.plain, of: ObjectKey(20))
@@ -103,7 +103,7 @@ import Testing
         return try Database.open(path: HostileFile.path, fileSystem: files, options: options)
     }
 
-    /// What the check finds after a commit that has done that to the rows, and the block that they lie in then.
+    /// The findings after a commit with this change to the rows, and the block that then holds the rows.
     private static func findings(
         after change: (Table) throws -> Void
     ) throws -> (findings: [Finding], block: String) {
@@ -130,7 +130,7 @@ import Testing
             findings.contains(Finding(law: law, text: text)), "\(findings)", sourceLocation: sourceLocation)
     }
 
-    /// Stores bytes as they are, whatever the column's trees say.
+    /// Stores bytes unchanged, without maintaining the column's trees.
     private static func put(_ bytes: [UInt8], _ column: Int, of key: UInt64, in table: Table) throws {
         let group = try #require(try table.groups.dirtyGroup(for: key))
         group.makeWritable(column)
@@ -147,7 +147,7 @@ import Testing
         file.bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
     }
 
-    /// First pages of the node of the large table and of the two groups below it.
+    /// First pages of the node of the large table and of its two groups.
     private static func manyPages() throws -> (node: Int, groups: [Int]) {
         let session = try open(good).makeSession()
         let root = try #require(session.table(named: "Many")?.rowsStamp)
@@ -156,14 +156,14 @@ import Testing
         return (Int(root.page), [Int(word(refs, good) >> 16), Int(word(refs + 40, good) >> 16)])
     }
 
-    /// Byte offset of the newest free log, which is a snapshot, and how many extents it has.
+    /// Byte offset of the newest free log, which is a snapshot, and its number of extents.
     private static func freeLog() throws -> (offset: Int, freed: Int) {
         let offset = Int(try open(good).versions.newest.freeLog.page) * 4096
         try #require(good.bytes[offset + 32] == 1, "no snapshot")
         return (offset, Int(UInt32(truncatingIfNeeded: word(offset + 96, good))))
     }
 
-    @Test("nothing is found in a file that nobody has broken")
+    @Test("The check of an undamaged file finds nothing")
     func whole() throws {
         #expect(try Self.findings(Self.good) == [])
         #expect(try Self.findings(after: { _ in }).findings == [])
@@ -174,7 +174,7 @@ import Testing
 
     // MARK: Pages and blocks
 
-    @Test("law 1: a page that nothing leads to and that is not free")
+    @Test("Law 1: a page is neither reachable nor free")
     func lostPage() throws {
         let (log, freed) = try Self.freeLog()
         try #require(freed > 0)
@@ -188,7 +188,7 @@ import Testing
             findings == pages.map { Finding(law: 1, text: "page \($0) is neither reachable nor free nor pending") })
     }
 
-    @Test("law 1: a page that is in use and free")
+    @Test("Law 1: a page is in use and free")
     func freePageInUse() throws {
         let (log, freed) = try Self.freeLog()
         let page = try Self.manyPages().groups[1]
@@ -201,7 +201,7 @@ import Testing
         Self.expect(try Self.findings(file), 1, "Many > objects: page \(page) is free as well")
     }
 
-    @Test("law 1: a block that two others lead to")
+    @Test("Law 1: two blocks refer to the same block")
     func sharedBlock() throws {
         let (node, groups) = try Self.manyPages()
         var file = Self.good
@@ -213,7 +213,7 @@ import Testing
         Self.expect(findings, 1, "page \(groups[1]) is neither reachable nor free nor pending")
     }
 
-    @Test("law 2: a block that does not match its checksum, with the way to it")
+    @Test("Law 2: a block does not match its checksum, and the finding has the path to it")
     func checksum() throws {
         let (node, groups) = try Self.manyPages()
         var file = Self.good
@@ -223,7 +223,7 @@ import Testing
         #expect(findings.contains { $0.law == 2 && $0.text.hasPrefix(way) }, "\(findings)")
     }
 
-    @Test("law 3: a block that is younger than the one that leads to it")
+    @Test("Law 3: a block is younger than its parent")
     func birth() throws {
         let (node, groups) = try Self.manyPages()
         var file = Self.good
@@ -238,20 +238,20 @@ import Testing
 
     // MARK: Rows
 
-    @Test("law 8: more objects in the record than rows")
+    @Test("Law 8: the catalog counts more objects than there are rows")
     func recordCount() throws {
         let findings = try Self.findings { $0.count += 1 }.findings
         Self.expect(findings, 8, "Row > objects: 20 rows, the catalog says 21")
     }
 
-    @Test("law 8: a next key that is in use")
+    @Test("Law 8: the next key is in use")
     func nextKey() throws {
         let findings = try Self.findings { $0.nextKey = 20 }.findings
         #expect(findings == [Finding(law: 8, text: "Row > objects: key 20 is not below the next key")])
     }
 
-    // The check compared the rows with the record alone: a node could count what it liked, and positions were wrong.
-    @Test("law 8: a node that counts other rows than there are below it")
+    // The check once compared only the rows with the catalog: a node could have any count, and positions were wrong.
+    @Test("Law 8: a node has a wrong count of the rows below it")
     func nodeCount() throws {
         let (node, groups) = try Self.manyPages()
         var file = Self.good
@@ -265,8 +265,8 @@ import Testing
             ])
     }
 
-    // Nor did it look at the keys in nodes, by which lookups find their way.
-    @Test("law 8: a node that leads lookups past a row")
+    // The check once ignored the keys in nodes, which lookups follow.
+    @Test("Law 8: a node misdirects the lookup of a row")
     func nodeKey() throws {
         let (node, groups) = try Self.manyPages()
         var file = Self.good
@@ -277,7 +277,7 @@ import Testing
         #expect(try Self.findings(file) == [Finding(law: 8, text: way + words)])
     }
 
-    @Test("law 8: keys that do not ascend from one group to the next")
+    @Test("Law 8: keys do not ascend from one group to the next")
     func keyOrder() throws {
         let (_, groups) = try Self.manyPages()
         var file = Self.good
@@ -291,7 +291,7 @@ import Testing
 
     // MARK: Indexes
 
-    @Test("law 9: an object that is not in an index")
+    @Test("Law 9: an object is missing from an index")
     func missingEntry() throws {
         let (findings, block) = try Self.findings { rows in
             let removed = try Array("name 3".utf8).withUnsafeBytes { bytes in
@@ -306,7 +306,7 @@ import Testing
             ])
     }
 
-    @Test("law 9: an entry too many in an index")
+    @Test("Law 9: an index has an entry too many")
     func extraEntry() throws {
         let (findings, _) = try Self.findings { rows in
             let ghost = try #require(rows.indexes[Column.id])
@@ -315,7 +315,7 @@ import Testing
         #expect(findings == [Finding(law: 9, text: "Row.id > index: 21 entries for 20 objects")])
     }
 
-    @Test("law 9: a primary key that is there twice")
+    @Test("Law 9: a primary key occurs twice")
     func primaryKeyTwice() throws {
         let (findings, block) = try Self.findings { try $0.set(.int(3), Column.id, of: ObjectKey(6)) }
         #expect(
@@ -325,7 +325,7 @@ import Testing
             ])
     }
 
-    @Test("law 9: an object that is not in the tree of its unique constraint")
+    @Test("Law 9: an object is missing from the tree of its unique constraint")
     func missingInUnique() throws {
         let (findings, block) = try Self.findings { rows in
             let value = try #require(UniqueTree.bytes([.int(103)]))
@@ -343,7 +343,7 @@ import Testing
 
     // MARK: Links
 
-    @Test("law 10: a link that leads to nothing")
+    @Test("Law 10: a link leads to a missing object")
     func danglingLink() throws {
         let (findings, block) = try Self.findings { rows in
             let group = try #require(try rows.groups.dirtyGroup(for: 20))
@@ -359,7 +359,7 @@ import Testing
             "Row.link > backlinks: those of object 999, to which object 20 \(block) links, are wrong")
     }
 
-    @Test("law 10: a link without its backlink, and a backlink without its link", arguments: [false, true])
+    @Test("Law 10: a link has no backlink, or a backlink has no link", arguments: [false, true])
     func backlinks(isExtra: Bool) throws {
         let (findings, block) = try Self.findings { rows in
             let tree = try #require(rows.backlinkTrees[Column.link])
@@ -382,7 +382,7 @@ import Testing
     // MARK: Collections
 
     @Test(
-        "law 11: elements of a set that do not ascend, or are there twice", arguments: [[2, 1], [1, 1]] as [[Int64]])
+        "Law 11: elements of a set do not ascend, or occur twice", arguments: [[2, 1], [1, 1]] as [[Int64]])
     func setOrder(elements: [Int64]) throws {
         let (findings, block) = try Self.findings { rows in
             let bytes = ListCodec.encode(elements.map { .int($0) }, .int)
@@ -392,7 +392,7 @@ import Testing
             findings == [Finding(law: 11, text: "Row.set: object 2 \(block) has elements that do not ascend")])
     }
 
-    @Test("law 11: keys of a dictionary that do not ascend, or are there twice", arguments: [["b", "a"], ["a", "a"]])
+    @Test("Law 11: keys of a dictionary do not ascend, or occur twice", arguments: [["b", "a"], ["a", "a"]])
     func dictionaryOrder(keys: [String]) throws {
         let (findings, block) = try Self.findings { rows in
             let bytes = DictionaryCodec.encode(keys, [.int(1), .int(2)], .int)
@@ -402,7 +402,7 @@ import Testing
             findings == [Finding(law: 11, text: "Row.dictionary: object 2 \(block) has elements that do not ascend")])
     }
 
-    @Test("law 13: a node that counts other elements than there are below it")
+    @Test("Law 13: a node has a wrong count of the elements below it")
     func elementCount() throws {
         var file = Self.good
         let node = try #require(file.usedBlocks.last { file.kind($0) == BlockKind.elementNode.rawValue })
@@ -415,9 +415,11 @@ import Testing
         #expect(try Self.findings(file) == [Finding(law: 13, text: words)])
     }
 
-    // MARK: Indexes of contents
+    // MARK: Full-text and geospatial indexes
 
-    @Test("law 14: a word that is not in the full-text index, and one that no text has", arguments: [false, true])
+    @Test(
+        "Law 14: a term is missing from the full-text index, or the index has a term of no text",
+        arguments: [false, true])
     func words(isExtra: Bool) throws {
         let (findings, block) = try Self.findings { rows in
             let tree = try #require(rows.contentIndexes[Column.text]).tree
@@ -428,14 +430,14 @@ import Testing
             }
             try #require(isDone)
         }
-        // Two words a text, and one entry for each text.
+        // Two terms in each text, and one entry for each text.
         let count = Finding(
             law: 14, text: "Row.text > contents: \(isExtra ? 61 : 59) entries of words, the texts have 60")
         let word = Finding(law: 14, text: "Row.text > contents: object 4 \(block) has words that are not in it")
         #expect(findings == (isExtra ? [count] : [count, word]))
     }
 
-    @Test("law 14: a place that is not in its index")
+    @Test("Law 14: a location is missing from the geospatial index")
     func place() throws {
         let (findings, block) = try Self.findings { rows in
             let cell = try #require(try rows.placeCell(try rows.place(ObjectKey(4)), Column.place))
@@ -451,7 +453,7 @@ import Testing
 
     // MARK: Values
 
-    @Test("law 15: a text that is not UTF-8")
+    @Test("Law 15: a string is not UTF-8")
     func text() throws {
         let (findings, block) = try Self.findings { try Self.put([0x61, 0xc3], Column.plain, of: 2, in: $0) }
         let way = block.dropFirst().dropLast()
@@ -462,11 +464,11 @@ import Testing
             ])
     }
 
-    @Test("law 15: a key of a dictionary that is not UTF-8")
+    @Test("Law 15: a dictionary key is not UTF-8")
     func keyOfDictionary() throws {
         let (findings, block) = try Self.findings { rows in
             var bytes = DictionaryCodec.encode(["a"], [.int(1)], .int)
-            // The head, the head of the keys, one end, the key.
+            // The header, the header of the keys, one end, the key.
             let key = 8 + 8 + 1
             try #require(bytes[key] == 0x61)
             bytes[key] = 0xff
@@ -476,13 +478,13 @@ import Testing
             findings == [Finding(law: 15, text: "Row.dictionary: object 2 \(block) has values that cannot be read")])
     }
 
-    @Test("law 15: a mixed value that is none")
+    @Test("Law 15: a mixed value cannot be decoded")
     func mixed() throws {
         let (findings, block) = try Self.findings { try Self.put([0xff, 1, 2], Column.mixed, of: 2, in: $0) }
         Self.expect(findings, 15, "Row.any: object 2 \(block) has values that cannot be read")
     }
 
-    @Test("law 15: a value outside of its zone")
+    @Test("Law 15: a value lies outside its zone")
     func zone() throws {
         let group = try Self.manyPages().groups[0]
         var file = Self.good

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cells of places: boxes hold the cells of all their points.
+// Cells of the geospatial index: the ranges of a box contain the cells of all its points.
 
 import RegnumEngine
 import RegnumSimulation
 import Testing
 
-@Suite("Cells of places") struct PlaceCellTests {
+@Suite("Geospatial cells") struct PlaceCellTests {
     private static func degrees(_ limit: Double, _ random: inout SeededRandom) -> Double {
         switch random.below(6) {
         case 0: [limit, -limit, 0][random.below(3)]
@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test("every point of a box is in one of its ranges, which ascend and are few")
+    @Test("Every point of a box lies in one of the box's ranges, which ascend and are few")
     func ranges() {
         var random = SeededRandom(seed: 3)
         var outside = 0

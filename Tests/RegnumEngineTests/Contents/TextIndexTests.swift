@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words, and the index of them: against texts that are searched word by word.
+// The tokenizer and the full-text index, compared with texts that are searched term by term.
 
 import RegnumEngine
 import RegnumSimulation
@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Full-text index") struct TextIndexTests {
     @Test(
-        "breaks texts into folded words",
+        "Text is split into folded terms",
         arguments: [
             ("", ""), ("  ... -- ", ""), ("Hello, World!", "hello|world"),
             ("can't won’t 'quoted'", "can't|won't|quoted"),
@@ -23,7 +23,7 @@ import Testing
         #expect(words.joined(separator: "|") == expected)
     }
 
-    @Test("takes any bytes, and cuts long words between characters")
+    @Test("Any bytes are accepted, and long terms are cut between characters")
     func bytes() throws {
         var random = SeededRandom(seed: 5)
         for _ in 0..<2000 {
@@ -99,7 +99,7 @@ import Testing
             }
         }
 
-        /// The words of a text with places, between elements one is free.
+        /// The terms of a text with their positions; one position between list elements stays free.
         func words(_ key: UInt64, _ column: Int) -> [[UInt8]?] {
             if column == 0 { return TextWords.words((bodies[key] ?? nil) ?? "") }
             var words: [[UInt8]?] = []
@@ -111,7 +111,7 @@ import Testing
             return words
         }
 
-        /// Each object with its words.
+        /// Each object with its terms.
         func texts(_ column: Int) -> [(key: UInt64, words: [[UInt8]?])] {
             bodies.keys.sorted().map { ($0, words($0, column)) }
         }
@@ -140,7 +140,9 @@ import Testing
         .phrase(TextWords.words("z z z"), isOpen: false),
     ]
 
-    @Test("finds what a look at each text finds, after every kind of change", arguments: RunSeed.list(1...2))
+    @Test(
+        "The index finds the objects that a scan of each text finds, after every kind of change",
+        arguments: RunSeed.list(1...2))
     func model(seed: RunSeed) throws {
         let database = try Database.open(path: "/t.realm", fileSystem: MemoryFileSystem())
         let session = try database.makeSession()
@@ -189,8 +191,8 @@ import Testing
         }
     }
 
-    // The row was looked up before the list was written back, which moves it: what was read was the list of before.
-    @Test("a prefix is found in a list that the running write has just changed", arguments: [false, true])
+    // The row was looked up before the changed list was written back, which moves the row: the old list was read.
+    @Test("A prefix is found in a list that the running write has just changed", arguments: [false, true])
     func openList(isPhrase: Bool) throws {
         let database = try Database.open(path: "/t.realm", fileSystem: MemoryFileSystem())
         let session = try database.makeSession()
@@ -208,7 +210,7 @@ import Testing
         session.rollbackWrite()
     }
 
-    @Test("is built for the objects that are there, and freed, when a definition says so")
+    @Test("A change of the definition builds the index for existing objects, or frees it")
     func building() throws {
         let database = try Database.open(path: "/t.realm", fileSystem: MemoryFileSystem())
         let session = try database.makeSession()
@@ -243,7 +245,7 @@ import Testing
         }
     }
 
-    @Test("words behind the last place share it, and come out again")
+    @Test("Terms after the last position share it, and can be removed again")
     func longText() throws {
         let database = try Database.open(path: "/t.realm", fileSystem: MemoryFileSystem())
         let session = try database.makeSession()
@@ -263,7 +265,7 @@ import Testing
         #expect(try session.table(named: "Note")?.keys(with: .word(Array("a".utf8)), inTextIndexOf: 0).isEmpty == true)
     }
 
-    @Test("ranks short texts with rare words before long ones with common words")
+    @Test("Short texts with rare terms rank before long texts with common terms")
     func ranking() throws {
         let database = try Database.open(path: "/t.realm", fileSystem: MemoryFileSystem())
         let session = try database.makeSession()
@@ -282,7 +284,7 @@ import Testing
         }
         let storm = try table.textScores([.word(Array("storm".utf8))], of: keys, inTextIndexOf: 0)
         #expect(storm[2] > storm[0] && storm[0] > storm[4] && storm[4] > storm[1] && storm[3] == 0)
-        // k = 1.2, b = 0.75: computed by hand of the formula.
+        // k = 1.2, b = 0.75: computed by hand from the formula.
         let average = 20.0 / 5
         let rarity = 0.28768207245178085
         #expect(abs(storm[0] - rarity * 2.2 / (1 + 1.2 * (0.25 + 0.75 / average))) < 1e-12)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be read on the disk while an encrypted file is at work: looked for in every file before every sync, of
-// transactions above the limits for writing ahead, and while blocks move to make the file shorter.
+// Searches every file for plain text before every sync while an encrypted file is used: in transactions large enough to
+// spill, and while blocks move to shrink the file.
 
 #if Encryption
     import RegnumEngine
@@ -21,15 +21,15 @@
                 NewColumn(name: "data", type: .data),
             ])
 
-        /// Of values as they are, of words as the index folds them, of a dictionary's keys, of any values, of what a
-        /// unique constraint keeps, of long values, and of the schema.
+        /// Bytes of plain values, of folded terms, of dictionary keys, of mixed values, of unique constraints, of long
+        /// values, and of the schema.
         private static let words: Set<String> = [
             "Volltext", "volltext", "Schluessel", "Beliebig", "Einzig", "Langwert", "SecretTable", "secretBody",
         ]
 
         private final class Search: Sendable {
             let found = Mutex<Set<String>>([])
-            /// Of the database.
+            /// Searched for in the database file.
             let longest = Mutex<Int>(0)
         }
 
@@ -70,7 +70,7 @@
         }
 
         @Test(
-            "nothing that a user wrote is on the disk at any sync, and of a plain file all of it is",
+            "No user data is on the disk at any sync; in a plain file all of it is",
             arguments: [true, false])
         func syncs(isEncrypted: Bool) throws {
             let files = SimulatedFileSystem(seed: 5, reservedByteCount: 256 << 20)

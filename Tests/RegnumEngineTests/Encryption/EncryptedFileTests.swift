@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encrypted files at the engine's level: what lies on the disk, and what happens when it is changed, moved, replayed
-// or opened with what does not fit.
+// Encrypted files at the engine's level: the bytes on disk, and the effects when they are changed, moved, replayed or
+// opened with another key.
 
 #if Encryption
     import RegnumEngine
@@ -31,7 +31,7 @@
         }
 
         static func text(_ i: Int) -> String {
-            // Inline, on a shared heap and in a blob of its own.
+            // Inline, on a shared heap, and in a blob of its own.
             i % 10 == 0 ? String(repeating: "Geheimnis \(i) ", count: 400) : "Geheimnis \(i)"
         }
 
@@ -58,7 +58,7 @@
             return files
         }
 
-        /// All rows by number; throws where anything cannot be read.
+        /// All rows by number; throws if anything cannot be read.
         static func read(_ database: Database) throws -> [Int64: [String]] {
             let session = try database.makeSession()
             guard let table = session.table(named: "SecretTable") else { return [:] }
@@ -84,7 +84,7 @@
             Dictionary(uniqueKeysWithValues: (0..<count).map { (Int64($0), [text($0), "Geheimes Glied \($0)"]) })
         }
 
-        @Test("what was written comes back, of small files and of large ones", arguments: [0, 1, 300, 5000])
+        @Test("Written values are read back, from small files and from large ones", arguments: [0, 1, 300, 5000])
         func roundTrip(rows: Int) throws {
             let files = try Self.make(rows: rows)
             let database = try Self.open(files, Self.key(1))
@@ -93,7 +93,7 @@
             #expect(database.isEncrypted)
         }
 
-        @Test("no part of names and values is in any file")
+        @Test("No part of names and values is in any file in plain text")
         func noPlaintext() throws {
             let files = try Self.make()
             for name in [Self.path, Self.path + ".lock"] {
@@ -102,7 +102,7 @@
                     #expect(!Self.contains(bytes, Array(word.utf8)), "\(word) in \(name)")
                 }
             }
-            // The search finds what is there.
+            // The search finds plain text that is there.
             let plain = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
             let session = try Self.open(plain, nil).makeSession()
             try session.beginWrite()
@@ -116,7 +116,7 @@
             let found = Mutex<[String]>([])
         }
 
-        @Test("nor is it in a file in the making: a copy or a compaction")
+        @Test("A copy or a compaction contains no plain text while it is being made")
         func noPlaintextInTheMaking() throws {
             let files = try Self.make()
             let search = Search()
@@ -161,7 +161,7 @@
             }
         }
 
-        @Test("file and key that do not fit are told apart, and the file stays as it is")
+        @Test("A wrong key, a missing key and a needless key give different errors, and the file is not changed")
         func misfits() throws {
             let files = try Self.make()
             let before = files.contents(of: Self.path)
@@ -179,7 +179,7 @@
             }
         }
 
-        @Test("a file that is open in this process is not opened with another key, or without one")
+        @Test("A file that is open in this process is not opened with another key, or without one")
         func otherKeyInUse() throws {
             let files = try Self.make()
             var options = Database.OpenOptions()
@@ -195,7 +195,7 @@
             #expect(try Database.open(path: Self.path, fileSystem: files, options: options) === open)
         }
 
-        @Test("a changed header does not pass, also with a fresh checksum", arguments: [20, 40, 70])
+        @Test("A changed header is refused, also with a fresh checksum", arguments: [20, 40, 70])
         func header(byte: Int) throws {
             let files = try Self.make()
             var bytes = try #require(files.contents(of: Self.path))
@@ -213,11 +213,11 @@
             #expect(throws: EngineError.encryption(path: Self.path, .wrongKey)) { try Self.open(files, Self.key(1)) }
         }
 
-        @Test("a flipped bit anywhere gives an error or the right answer", arguments: RunSeed.list(1...4))
+        @Test("A flipped bit anywhere gives an error or the right answer", arguments: RunSeed.list(1...4))
         func bits(seed: RunSeed) throws {
             let files = try Self.make()
             let good = try #require(files.contents(of: Self.path))
-            // The newest commit's own damage looks like an interrupted commit: the one before it counts.
+            // Damage in the newest commit looks like an interrupted commit: the previous commit counts.
             let allowed = [Self.expected(), Self.expected().filter { $0.key % 3 != 2 }]
             var random = SeededRandom(seed: seed.value)
             var refused = 0
@@ -236,7 +236,7 @@
             #expect(refused > 0)
         }
 
-        @Test("a block at another block's place, or an older block at its place, is refused")
+        @Test("A block at the position of another block, or an older block at its own position, is refused")
         func movedBlocks() throws {
             let files = try Self.make()
             let old = try #require(files.contents(of: Self.path))
@@ -264,7 +264,7 @@
         private static func expectRefusalOr(_ right: [Int64: [String]], _ bytes: [UInt8]) throws {
             let copy = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
             copy.setContents(of: path, bytes)
-            // The commit before the newest one may count; its rows are numbered one less.
+            // The commit before the newest one may count; it has one row less.
             let before = Dictionary(uniqueKeysWithValues: right.map { ($0.key - 1, $0.value) })
             do {
                 let rows = try read(try open(copy, key(1)))
@@ -272,8 +272,8 @@
             } catch is EngineError {}
         }
 
-        /// The newest commit's slot is the one that `now` has and `before` has not.
-        @Test("a whole slot of an earlier commit, put back, is passed over, refused, or shows what it led to then")
+        /// The slot of the newest commit is the one in `now` that `before` does not have.
+        @Test("A valid slot of an earlier commit, put back, is skipped, refused, or shows the state of that commit")
         func replayedSlots() throws {
             let files = try Self.make()
             let session = try Self.open(files, Self.key(1)).makeSession()
@@ -313,15 +313,16 @@
                         if places == [other] { #expect(rows == states.last) }
                     } catch is EngineError {
                         refused += 1
-                        #expect(places != [other], "the newest commit is whole")
+                        #expect(places != [other], "the newest commit is intact")
                     }
                 }
             }
-            // Pages of the first ones have been used again.
+            // Pages of the first commits have been used again.
             #expect(refused > 0)
         }
 
-        /// Starts of pages that are not empty, which are the nonces of what begins there, with a digest of the page.
+        /// The first bytes of non-empty pages, which are the nonces of blocks that begin there, with a digest of the
+        /// page.
         private struct Nonces {
             private var seen: [[UInt8]: Int] = [:]
             var count: Int { seen.count }
@@ -339,8 +340,8 @@
             }
         }
 
-        /// Encrypted files are not written ahead of a commit.
-        @Test("no two sealings share a nonce: what is rolled back, commits of every level, and copies included")
+        /// Encrypted files do not spill.
+        @Test("No two encryptions use the same nonce: rollbacks, commits of every level, and copies included")
         func nonces() throws {
             let files = SimulatedFileSystem(seed: 9, reservedByteCount: 64 << 20)
             let session = try Self.open(files, Self.key(1)).makeSession()

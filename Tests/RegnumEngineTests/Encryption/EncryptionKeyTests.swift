@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our own copy of a key: it is overwritten when its last holder lets go, and an open database is none of them.
+// The library's copy of a key: it is overwritten when its last holder releases it, and an open database holds none.
 
 import RegnumEngine
 import RegnumSimulation
@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 @Suite struct EncryptionKeyTests {
-    /// What a key has left in its memory; nil as long as it has that.
+    /// The bytes left in the memory of a released key; nil as long as the key holds that memory.
     private final class Leavings: Sendable {
         private let bytes = Mutex<[UInt8]?>(nil)
 
@@ -28,8 +28,8 @@ import Testing
 
     private static let zeros = [UInt8](repeating: 0, count: EncryptionKey.byteCount)
 
-    // The wiping could be taken away, and all tests passed.
-    @Test("the bytes of a key are overwritten before its memory is given back")
+    // Without this test, the code that erases keys could be removed and all tests passed.
+    @Test("The bytes of a key are overwritten before its memory is freed")
     func wiped() {
         let left = Leavings()
         var key: EncryptionKey? = left.key(7)
@@ -39,7 +39,7 @@ import Testing
     }
 
     #if Encryption
-        @Test("an open database does not keep the key that it was opened with")
+        @Test("An open database does not keep the key that it was opened with")
         func notKept() throws {
             let files = try EncryptedFileTests.make()
             let left = Leavings()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that a database holds as JSON, one object of a table a line: what `Tests/Golden/reader.py` makes of the same
-// file from its bytes. A value is null or a text that begins with its type; floating point numbers, decimals and
-// bytes are in hexadecimal digits, so that no bit is lost.
+// Dumps the whole content of a database as JSON, one object of a table on each line, as `Tests/Golden/reader.py` does
+// from the bytes of the file. A value is null or a string that begins with its type. Floating-point numbers, decimals
+// and bytes are hexadecimal digits, so that no bit is lost.
 
 import RegnumEngine
 
@@ -43,7 +43,7 @@ enum GoldenDump {
             """
     }
 
-    /// What older golden files have none of is there only where it is not the usual.
+    /// Keys that older golden files lack are only written if they differ from the default.
     private static func json(_ column: ColumnDefinition) -> String {
         var rules = column.isContentIndexed ? ",\"contents\":true" : ""
         if column.deleteRule != .nullify { rules += ",\"deleteRule\":\"\(column.deleteRule)\"" }

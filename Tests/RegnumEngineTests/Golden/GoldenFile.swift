@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the golden files hold: every type of column alone, nullable and in every collection, embedded objects, indexes
-// and backlinks of every sort, long values, deleted rows, several commits; and what `GoldenRules` has. Written once a
-// format; from then on only read. `GoldenTests` says how to write new ones.
+// The content of the golden files: every type of column alone, nullable and in every collection, embedded objects,
+// indexes and backlinks of every kind, long values, deleted rows, several commits, and the content of `GoldenRules`.
+// Written once for each format, and then only read. `GoldenTests` says how to write new ones.
 
 import RegnumEngine
 import RegnumSimulation
@@ -13,7 +13,7 @@ enum GoldenFile {
     static let indexed: [ColumnType] = [.bool, .int, .string, .date, .objectID, .mixed]
     static let kinds: [CollectionKind] = [.list, .set, .dictionary]
 
-    /// Every type alone, without and with nulls.
+    /// Every type alone, nullable and not.
     static let values = NewTable(
         name: "Values",
         columns: [NewColumn(name: "id", type: .int, isPrimaryKey: true)]
@@ -33,7 +33,7 @@ enum GoldenFile {
         columns: [NewColumn(name: "id", type: .string, isPrimaryKey: true)]
             + kinds.flatMap { kind in
                 ColumnType.allCases.flatMap { type in
-                    // Elements that may be null, and such that may not, where both are possible.
+                    // Nullable and non-nullable elements if both are possible.
                     let nullable: [Bool] =
                         type == .mixed || type == .link && kind == .dictionary
                         ? [true] : type == .link ? [false] : [false, true]
@@ -88,7 +88,7 @@ enum GoldenFile {
         String(repeating: "x", count: 60), String(repeating: "ß", count: 1025),
     ]
 
-    /// Value `i` of a type, edges first.
+    /// Value `i` of a type, edge cases first.
     static func sample(_ type: ColumnType, _ i: Int) -> Value {
         switch type {
         case .bool: return .bool(i % 2 == 1)
@@ -139,10 +139,10 @@ enum GoldenFile {
 
     // MARK: Writing
 
-    /// Writes the file in several commits. `rows` of the large table.
+    /// Writes the file in several commits. `rows` is the size of the large table.
     static func write(_ files: SimulatedFileSystem, _ options: Database.OpenOptions, rows: Int) throws {
         var options = options
-        // Trees of several levels from few elements.
+        // Small limits make trees of several levels from few elements.
         options.elementTreeLimits.leafByteCount = 300
         options.elementTreeLimits.fanOut = 5
         let session = try Database.open(path: path, fileSystem: files, options: options).makeSession()
@@ -165,7 +165,7 @@ enum GoldenFile {
             try change(session, rows)
             try changeRules(session)
         }
-        // Two more, so that both slots and the free log know of pages that came free.
+        // Two more commits, so that both slots and the free log record freed pages.
         for i in 0..<2 {
             try commit(session) {
                 try table(session, "Values").set(.string("commit \(i)"), 5, of: ObjectKey(UInt64(2 + i)))
@@ -203,7 +203,7 @@ enum GoldenFile {
             for (column, definition) in table.definition.columns.enumerated() where definition.collection != .none {
                 for k in 0..<[3, 0, 9, 1][i] {
                     let isNull = definition.isNullable && definition.type != .mixed && k == 1
-                    // No long ones: from 8 on.
+                    // No long values from 8 on.
                     let value = isNull ? .null : sample(definition.type, 8 + i + k)
                     switch definition.collection {
                     case .none: break
@@ -265,7 +265,7 @@ enum GoldenFile {
         for i in 0..<rows { _ = try DatabaseTests.insert(table, [.int(Int64(i * 2))]) }
     }
 
-    /// Deletes and replaces: rows of every table, single ones, ranges, and the targets of links.
+    /// Deletes and replaces rows of every table, single rows, ranges, and the targets of links.
     private static func change(_ session: Session, _ rows: Int) throws {
         let many = try table(session, "Many")
         for key in 1...rows where key % 7 == 0 || (500..<600).contains(key) { try many.delete(ObjectKey(UInt64(key))) }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the golden files hold besides values: indexes of words and of places, unique constraints of every form, and
-// delete rules of every kind at both ends of a link.
+// The content of the golden files besides values: full-text and geospatial indexes, unique constraints of every form,
+// and delete rules of every kind at both ends of a link.
 
 import RegnumEngine
 
 extension GoldenFile {
-    /// Without the constraints and the rules: `addRules`.
+    /// Without the constraints and the rules, which `addRules` adds.
     static let ruleTables: [NewTable] = [
         NewTable(
             name: "Contents",
@@ -24,15 +24,15 @@ extension GoldenFile {
         NewTable(name: "Ruled", columns: ruled),
     ]
 
-    /// What may be in a constraint.
+    /// Types that a constraint may contain.
     static let uniqueTypes: [ColumnType] = [.bool, .int, .string, .date, .objectID, .uuid, .link]
 
-    /// The columns of a constraint of several.
+    /// The columns of a constraint of several columns.
     private static let together: [NewColumn] = uniqueTypes.map { type in
         NewColumn(name: "\(type)", type: type, targetName: type == .link ? "Unique" : nil)
     }
 
-    /// Where the object that holds the link is deleted, and where the one it leads to is.
+    /// The rule for deleting the object that holds the link, and the rule for deleting its target.
     static let rules: [(delete: LinkRule, origin: LinkRule)] = LinkRule.allCases.flatMap { delete in
         LinkRule.allCases.map { origin in (delete: delete, origin: origin) }
     }
@@ -46,11 +46,11 @@ extension GoldenFile {
         return columns
     }()
 
-    /// Gives the tables their constraints and rules, which definitions have and new tables not yet.
+    /// Gives the tables their constraints and rules; new tables do not have those of their definitions yet.
     static func addRules(_ session: Session) throws {
         var unique = try table(session, "Unique").definition
         let keys = unique.columns.map(\.key)
-        // One that its index keeps, one of one column and one of many, which have trees.
+        // One that its index enforces, one of one column and one of many columns, which have trees.
         for columns in [[keys[0]], [keys[1]], Array(keys[2...])] {
             unique.uniques.append(UniqueDefinition(key: ColumnKey(unique.nextColumnKey), columns: columns))
             unique.nextColumnKey += 1
@@ -66,7 +66,7 @@ extension GoldenFile {
 
     // MARK: Objects
 
-    /// `words`: of the longest text.
+    /// `words` is the number of terms in the longest text.
     static func fillContents(_ session: Session, words: Int) throws {
         let table = try table(session, "Contents")
         let places: [[Double]] = [
@@ -75,7 +75,7 @@ extension GoldenFile {
         let vocabulary = ["Grüße", "alpha", "beta-gamma", "日本", "can't", "3.14", "Alpha"]
         for (i, place) in places.enumerated() {
             let key = try DatabaseTests.insert(table, [.int(Int64(i))])
-            // A null, an empty one, some, and one whose words do not go into one leaf of the tree.
+            // A null, an empty text, some short texts, and one whose terms need more than one leaf of the tree.
             if i > 0 {
                 var text: [String] = []
                 for k in 0..<(i == 8 ? words : i - 1) { text.append(i == 8 ? "word\(k)" : vocabulary[k]) }
@@ -97,7 +97,7 @@ extension GoldenFile {
             try table.set(i % 3 == 0 ? .null : .int(Int64(i)), 0, of: key)
             try table.set(i % 4 == 0 ? .null : .string(alone), 1, of: key)
             for (k, type) in uniqueTypes.enumerated() {
-                // Where one value is null the object is like no other. Links lead to the next object.
+                // If one value is null, the object is not equal to any other. Links lead to the next object.
                 var value = sample(type, i)
                 if type == .link { value = i == 3 ? .null : .link(ObjectKey(UInt64((i + 1) % 8 + 1))) }
                 try table.set(value, k + 2, of: key)
@@ -117,7 +117,7 @@ extension GoldenFile {
         try table.listInsert(links, rules.count, of: ObjectKey(19), at: 0)
     }
 
-    /// Texts, places and values that go, come and change, and deletes that take others along.
+    /// Removes, adds and changes texts and locations, and deletes objects whose rules delete others.
     static func changeRules(_ session: Session) throws {
         let contents = try table(session, "Contents")
         try contents.set(.string("changed"), 1, of: ObjectKey(5))
@@ -125,11 +125,11 @@ extension GoldenFile {
         try contents.listRemove(0..<1, 2, of: ObjectKey(7))
         try contents.listSet(.double(14), 3, of: ObjectKey(1), at: 0)
         let unique = try table(session, "Unique")
-        // The link to it becomes null: who held it is like no other now.
+        // The link to it becomes null: its holder is no longer equal to any other.
         try unique.delete(ObjectKey(2))
         try unique.set(.string("another"), 1, of: ObjectKey(3))
         let ruled = try table(session, "Ruled")
-        // (nullify, cascade) from behind, (cascade, nullify) from before, and a list.
+        // (nullify, cascade) from the target, (cascade, nullify) from the holder, and a list.
         try ruled.delete(ObjectKey(4))
         try ruled.delete(ObjectKey(7))
         try ruled.delete(ObjectKey(19))

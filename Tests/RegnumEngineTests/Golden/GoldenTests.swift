@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that an earlier version wrote are read by every later one, value by value, and can be written on.
+// Files that an earlier version wrote are read by every later version, value by value, and can be written again.
 //
-// The files of a format lie in Tests/Golden and are never written again: a release that can do more adds new ones.
+// The files of a format are in Tests/Golden and are never written again: a release with new features adds new files.
 // `REGNUM_GOLDEN_WRITE=NAME swift test --filter GoldenTests/write` adds NAME.realm, NAME.json, NAME-encrypted.realm and
 // NAME-encrypted.json; the next run of `GoldenTests` reads them too. `Scripts/ci/golden` reads the same files without
 // any of our code.
@@ -15,7 +15,7 @@ import Testing
 @Suite struct GoldenTests {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("Golden")
-    /// Of all encrypted golden files: bytes 0, 1, 2 ... 63.
+    /// The key of all encrypted golden files: bytes 0, 1, 2 ... 63.
     static let key = (0..<UInt8(EncryptionKey.byteCount)).map { $0 }
 
     static func options(_ name: String) -> Database.OpenOptions {
@@ -24,7 +24,7 @@ import Testing
         return options
     }
 
-    /// Those that this build can read.
+    /// The files that this build can read.
     static let names: [String] = {
         let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
         let names = files.filter { $0.hasSuffix(".realm") }.map { String($0.dropLast(6)) }.sorted()
@@ -42,7 +42,7 @@ import Testing
         return try Database.open(path: GoldenFile.path, fileSystem: files, options: options(name))
     }
 
-    @Test("every value of every golden file reads as it was written", arguments: names)
+    @Test("Every value of every golden file reads as it was written", arguments: names)
     func values(name: String) throws {
         let database = try Self.open(name)
         let expected = try String(contentsOf: Self.folder.appendingPathComponent(name + ".json"), encoding: .utf8)
@@ -56,7 +56,7 @@ import Testing
         #expect(IntegrityCheck.run(database).isClean)
     }
 
-    @Test("every golden file can be looked up in and written on", arguments: names)
+    @Test("Every golden file can be queried and written", arguments: names)
     func writing(name: String) throws {
         let database = try Self.open(name)
         let session = try database.makeSession()
@@ -71,13 +71,15 @@ import Testing
         #expect(try database.makeSession().table(named: "Many")?.count == 1)
     }
 
-    /// Those that have indexes of contents, constraints and delete rules.
+    /// The files that have full-text and geospatial indexes, constraints and delete rules.
     static let namesWithRules: [String] = names.filter { name in
         guard let session = try? GoldenTests.open(name).makeSession() else { return false }
         return session.table(named: "Ruled") != nil
     }
 
-    @Test("words and places are found in golden files, and their constraints and rules hold", arguments: namesWithRules)
+    @Test(
+        "Terms and locations are found in golden files, and their constraints and rules hold", arguments: namesWithRules
+    )
     func rules(name: String) throws {
         let database = try Self.open(name)
         let session = try database.makeSession()
@@ -100,14 +102,14 @@ import Testing
             let plan = try session.planDelete([RowKey(table: ruled.definition.key, key: ObjectKey(UInt64(key)))])
             #expect(plan.rows.count == count && plan.denials.isEmpty != isDenied, "object \(key)")
         }
-        // Two that are alike in the middle of a write: its commit would be refused.
+        // Two objects that are equal in the middle of a write: its commit would be refused.
         try session.beginWrite()
         for (column, value) in zip(columns, values) { try unique.set(value, column, of: ObjectKey(8)) }
         #expect(try unique.brokenConstraints() == [unique.definition.uniques[2]])
         session.rollbackWrite()
     }
 
-    /// What a table has of what golden files must have.
+    /// The features of a table that golden files must contain.
     private static func parts(of table: TableDefinition) -> Set<String> {
         var parts: Set<String> = []
         for column in table.columns {
@@ -120,7 +122,7 @@ import Testing
         return parts
     }
 
-    @Test("together the golden files have every type in every collection, every kind of block, index and rule")
+    @Test("Together the golden files have every type in every collection, every kind of block, index and rule")
     func completeness() throws {
         var missing = Set(
             ColumnType.allCases.flatMap { type in
@@ -141,14 +143,14 @@ import Testing
                 if isLeaf, Int(bytes[page + 33]) << 8 | Int(bytes[page + 32]) > 1024 { hasSequence = true }
             }
         }
-        // What is new in the format needs a new golden file: see the top of this file.
+        // A new feature of the format needs a new golden file: see the top of this file.
         #expect(missing == [])
         #expect(kinds == [])
         #expect(hasSequence)
     }
 
     @Test(
-        "new golden files are written where none of that name are",
+        "New golden files are written if no file of that name exists",
         .enabled(if: CurrentProcess.environment("REGNUM_GOLDEN_WRITE") != nil))
     func write() throws {
         let stem = try #require(CurrentProcess.environment("REGNUM_GOLDEN_WRITE"))

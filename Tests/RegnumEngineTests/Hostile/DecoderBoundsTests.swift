@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each bound of the checks that blocks pass before they are read: the last value that is taken and the first that is
-// refused, with the words of the refusal. Random damage seldom hits such a value, and where it does, another check
-// often refuses it too.
+// Each bound of the checks that blocks pass before they are read: the last value that is accepted and the first that is
+// refused, with the message of the refusal. Random damage seldom hits such a value, and if it does, another check often
+// refuses it too.
 
 import RegnumEngine
 import RegnumSystem
 import Testing
 
 @Suite struct DecoderBoundsTests {
-    /// A block and the ref that leads to it.
+    /// A block and a ref to it.
     final class Block {
         let bytes: UnsafeMutableRawBufferPointer
         var ref: BlockRef
@@ -31,7 +31,7 @@ import Testing
                 .write(to: bytes.baseAddress.unsafelyUnwrapped + offset)
         }
 
-        /// Why the check refuses the block; nil where it takes it.
+        /// The message of the check that refuses the block; nil if the block is accepted.
         var refusal: String? {
             do throws(EngineError) {
                 try BlockLayout.check(ref, UnsafeRawPointer(bytes.baseAddress.unsafelyUnwrapped))
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    /// One change to a block that is taken, and the beginning of what is said of it; nil where it is taken still.
+    /// One change to an accepted block, and the beginning of the error message; nil if the block is still accepted.
     struct Case: CustomTestStringConvertible, Sendable {
         let name: String
         let words: String?
@@ -107,7 +107,7 @@ import Testing
         Case("too many rows", rowCounts) { $0.put(UInt64(1 << 48), GroupNodeLayout.counts + 16) },
     ]
 
-    @Test("a node of row groups", arguments: groupNodes)
+    @Test("A node of row groups is refused beyond each bound", arguments: groupNodes)
     func groupNode(_ one: Case) { Self.expect(one, Self.groupNode()) }
 
     // MARK: Nodes of elements
@@ -152,12 +152,12 @@ import Testing
         Case("too many elements", ends) { $0.put(UInt64(1 << 48), ElementNodeLayout.ends + 16) },
     ]
 
-    @Test("a node of a large collection", arguments: elementNodes)
+    @Test("A node of a large collection is refused beyond each bound", arguments: elementNodes)
     func elementNode(_ one: Case) { Self.expect(one, Self.elementNode()) }
 
     // MARK: Row groups without columns
 
-    /// `keys` in the form that is given, behind the head.
+    /// `keys` in the given form, after the header.
     private static func rowGroup(_ form: KeyForm, _ keys: [UInt64], pages: Int = 1) -> Block {
         let block = Block(.rowGroup, pages: pages, rows: keys.count)
         let first: UInt64 = keys.first ?? 1
@@ -274,19 +274,19 @@ import Testing
         Case("keys beside their place", outside) { $0.put(UInt32(68), 56) },
     ]
 
-    @Test("a row group of one row", arguments: oneRowCases)
+    @Test("A row group of one row is refused beyond each bound", arguments: oneRowCases)
     func oneRow(_ one: Case) { Self.expect(one, Self.rowGroup(.dense, [1])) }
 
-    @Test("a row group of two rows", arguments: twoRowCases)
+    @Test("A row group of two rows is refused beyond each bound", arguments: twoRowCases)
     func twoRows(_ one: Case) { Self.expect(one, Self.rowGroup(.dense, [1, 2])) }
 
-    @Test("a row group whose keys are bits", arguments: bitmaps)
+    @Test("A row group with a bitmap of keys is refused beyond each bound", arguments: bitmaps)
     func bitmap(_ one: Case) { Self.expect(one, Self.rowGroup(.bitmap, Self.far, pages: 3)) }
 
-    @Test("a row group whose keys are listed", arguments: lists)
+    @Test("A row group with a list of keys is refused beyond each bound", arguments: lists)
     func list(_ one: Case) { Self.expect(one, Self.rowGroup(.sorted, Self.farther)) }
 
-    @Test("a row group has at most 1,024 rows, and bits for 65,536 keys")
+    @Test("A row group has at most 1,024 rows, and bits for 65,536 keys")
     func largest() {
         let rows = Self.rowGroup(.dense, Array(1...1024))
         Self.expect(Case("a row more", Self.groupCounts) { $0.put(UInt16(1025), 32) }, rows)
@@ -361,12 +361,12 @@ import Testing
         Case("separators out of order", "an index branch is out of order") { $0.put(UInt64(9), 56) },
     ]
 
-    @Test("a branch of an index", arguments: branches)
+    @Test("A branch of an index is refused beyond each bound", arguments: branches)
     func branch(_ one: Case) { Self.expect(one, Self.branch()) }
 
-    @Test("a branch of an index has at most 63 children", arguments: [63, 64])
+    @Test("A branch of an index has at most 63 children", arguments: [63, 64])
     func children(count: Int) {
-        // With 64 the children would end behind the page; what is said first is their number.
+        // With 64 children they would end after the page; their number is reported first.
         let block = Block(.indexBranch, pages: 2, rows: count)
         let made = Self.branchBytes(count)
         for (i, byte) in made.enumerated() { block.put(byte, i) }
@@ -386,7 +386,7 @@ import Testing
         return Array(block.bytes)
     }
 
-    @Test("a branch of an index of texts fits its block", arguments: [59, 60])
+    @Test("A branch of an index of texts fits its block", arguments: [59, 60])
     func textChildren(count: Int) {
         let block = Block(.indexBranch, rows: count)
         block.put(UInt16(count), 32)
@@ -436,7 +436,7 @@ import Testing
         },
     ]
 
-    @Test("a leaf of an index", arguments: leaves)
+    @Test("A leaf of an index is refused beyond each bound", arguments: leaves)
     func leaf(_ one: Case) { Self.expect(one, Self.leaf()) }
 
     /// Of form 1: a null, then "ab", "ac", "ad", keys 1 ... 4 in one byte each.
@@ -467,7 +467,7 @@ import Testing
         Case("texts out of order", unordered) { $0.put(UInt8(ascii: "a"), 88) },
         Case("ends out of order", valueOutside) { $0.put(UInt16(0), 82) },
         Case("two nulls", nil) {
-            // The ends begin where they did, and the text is one less.
+            // The ends begin at the same offset, and there is one text less.
             $0.put(UInt16(2), 34)
             $0.put(UInt16(1), 80)
             $0.put(UInt16(2), 82)
@@ -489,10 +489,10 @@ import Testing
         Case("a prefix over the end", "an index leaf runs over its page") { $0.put(UInt16(4096 - 86 + 1), 40) },
     ]
 
-    @Test("a leaf of an index of texts", arguments: textLeaves)
+    @Test("A leaf of an index of texts is refused beyond each bound", arguments: textLeaves)
     func textLeaf(_ one: Case) { Self.expect(one, Self.textLeaf()) }
 
-    @Test("a leaf of an index may fill its page", arguments: [503, 504])
+    @Test("A leaf of an index may fill its page", arguments: [503, 504])
     func fullLeaf(count: Int) {
         let block = Block(.indexLeaf, rows: count)
         block.put(UInt16(count), 32)
@@ -505,7 +505,7 @@ import Testing
 
     // MARK: Lists
 
-    @Test("the head of a list")
+    @Test("The header of a list is refused beyond each bound")
     func listHead() throws {
         func refusal(_ bytes: [UInt8]) -> String? {
             do {
@@ -530,7 +530,7 @@ import Testing
 
     // MARK: Blobs
 
-    @Test("a blob may fill its block", arguments: [4056, 4057])
+    @Test("A blob may fill its block", arguments: [4056, 4057])
     func blob(count: Int) {
         let block = Block(.blob)
         block.put(UInt64(count), 32)

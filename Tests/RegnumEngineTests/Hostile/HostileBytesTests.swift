@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes that somebody has changed, with and without fresh checksums: a thrown error or an answer, never a trap, a
-// hang or much memory. Where the checksums were left as they were, the error names the block, and the answer is that
-// of the newest state or of the one before.
+// Bytes changed by an attacker, with and without fresh checksums: the result is a thrown error or an answer, never a
+// trap, a hang or high memory use. If the checksums are stale, the error names the block, and an answer is that of the
+// newest state or of the one before.
 //
-// A case is a sort and a number; `REGNUM_HOSTILE_CASES` says how many of each sort are run (of random ones at most
-// 20,000), REGNUM_SEED where they begin, REGNUM_HOSTILE_ONLY runs the one of that number, REGNUM_HOSTILE_TRACE=1 prints
-// each before it runs, so that the last one is the culprit.
+// A case is a kind and a number. `REGNUM_HOSTILE_CASES` sets the number of cases of each kind (at most 20,000 random
+// ones), REGNUM_SEED their start. REGNUM_HOSTILE_ONLY runs the case of that number alone. REGNUM_HOSTILE_TRACE=1 prints
+// each case before it runs, so that the last one printed is the culprit.
 
 import Foundation
 import RegnumEngine
@@ -18,15 +18,15 @@ import Testing
     static let file = HostileFile.good
     static let cases =
         CurrentProcess.environment("REGNUM_HOSTILE_CASES").flatMap { Int($0) } ?? (RunScale.isOptimized ? 2000 : 2)
-    /// Where no other tests run beside these: see `PeakMemory`.
+    /// Set when no other tests run in parallel: see `PeakMemory`.
     static let measuresMemory = CurrentProcess.environment("REGNUM_HOSTILE_MEMORY") != nil
     static let isTraced = CurrentProcess.environment("REGNUM_HOSTILE_TRACE") != nil
 
-    /// Whether a case has made the checksums hold again.
+    /// Whether a case has recomputed the checksums.
     enum Sealing { case fresh, left }
 
-    /// Runs cases, spread over `0..<total` from places that the seeds choose, all of them where they fit. `body`
-    /// changes the bytes and says what it did.
+    /// Runs cases, spread over `0..<total` from starts that the seeds choose; all of them if they fit. `body` changes
+    /// the bytes and describes the change.
     static func forEachCase(
         _ name: String, of total: Int, sealing: Sealing, atMost limit: Int = .max, mayLackHeader: Bool = false,
         _ body: (Int, inout HostileFile) -> String
@@ -47,7 +47,7 @@ import Testing
     private static func forEachNumber(of total: Int, atMost limit: Int = .max, _ body: (Int) -> Void) {
         if let only { return body(only % total) }
         let count = min(cases, total, limit)
-        // Where all fit, one begins, so that none is left out.
+        // If all cases fit, there is one start, so that none is left out.
         let seeds = count < total ? RunSeed.ofLongRuns : [RunSeed.ofLongRuns[0]]
         for i in 0..<count {
             let start = Int(seeds[i % seeds.count].value % UInt64(total))
@@ -57,7 +57,7 @@ import Testing
 
     private static let only = CurrentProcess.environment("REGNUM_HOSTILE_ONLY").flatMap { Int($0) }
 
-    /// Both ways of opening the file.
+    /// Opens the file both ways.
     private static func faults(
         _ bytes: [UInt8], _ states: HostileUse.States, _ key: EncryptionKey?, mayLackHeader: Bool
     ) -> [String] {
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    /// Records what `body` finds wrong, with all that it takes to do it again, and how long and how much it took.
+    /// Records the faults that `body` finds, with all that is needed to reproduce them, and excessive time and memory.
     private static func run(
         _ name: String, _ number: Int, _ change: String, _ bytes: [UInt8], _ body: () -> [String]
     ) {
@@ -89,7 +89,7 @@ import Testing
         if took > .seconds(RunScale.isOptimized ? 2 : 30) { Issue.record("\(label) took \(took)") }
     }
 
-    /// What a file that is damaged behind checksums that do not hold may show.
+    /// The states that a file with stale checksums may show.
     private static let states: HostileUse.States = {
         do { return try HostileUse.States(file.bytes) } catch { fatalError("\(error)") }
     }()
@@ -100,7 +100,7 @@ import Testing
         FileHandle.standardError.write(Data(text.utf8))
     }
 
-    @Test("the file holds every kind of block, and reads also with fresh checksums")
+    @Test("The file holds every kind of block, and can be read with fresh checksums")
     func undamaged() {
         for checksSmallFiles in [true, false] {
             let outcome = HostileUse.outcome(Self.file.bytes, checksSmallFiles: checksSmallFiles)
@@ -114,7 +114,7 @@ import Testing
         #expect(HostileUse.run(file.bytes))
         let kinds = Set(file.usedBlocks.map { file.kind($0) })
         #expect(kinds == Set(BlockKind.allCases.map(\.rawValue)).subtracting([BlockKind.manifest.rawValue]))
-        // So the flips of bits reach what counts.
+        // The bit flips reach every kind of block.
         let reached = Set(Self.samplePages.map { file.kind(file.blocks[$0]) })
         #expect(reached == kinds)
     }
@@ -127,7 +127,7 @@ import Testing
         return (page, "page \(page), byte \(bit / 8), bit \(bit % 8)")
     }
 
-    @Test("each bit of the headers and slots", arguments: [false, true])
+    @Test("A flipped bit of the headers and slots gives an error or a known state", arguments: [false, true])
     func fixedBits(isRetagged: Bool) {
         Self.forEachCase(
             "fixed \(isRetagged)", of: Self.fixedPages.count * 32768, sealing: isRetagged ? .fresh : .left
@@ -154,7 +154,7 @@ import Testing
         }
     }()
 
-    @Test("each bit of a block of each kind", arguments: [false, true])
+    @Test("A flipped bit of a block of each kind gives an error or a known state", arguments: [false, true])
     func blockBits(isRetagged: Bool) {
         Self.forEachCase(
             "block \(isRetagged)", of: Self.samplePages.count * 32768, sealing: isRetagged ? .fresh : .left
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test("random damage anywhere behind fresh checksums")
+    @Test("Random damage with fresh checksums gives an error or an answer")
     func randomDamage() {
         Self.forEachCase("random", of: 1 << 40, sealing: .fresh, atMost: Self.mostRandom) { number, file in
             var random = SeededRandom(seed: UInt64(number))
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    /// More random cases than that find nothing that those of another seed would not.
+    /// More random cases would only find what those of another seed find.
     private static let mostRandom = 20_000
 
     private static func damage(_ bytes: inout [UInt8], _ at: Int, _ random: inout SeededRandom) {
@@ -207,7 +207,7 @@ import Testing
         }
     }
 
-    @Test("references that lead to other blocks")
+    @Test("References to other blocks give an error or an answer")
     func exchangedReferences() {
         let file = Self.file
         let refs = file.usedBlocks.flatMap { page in (file.holders[page] ?? []) }
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    @Test("random bytes without fresh checksums")
+    @Test("Random bytes with stale checksums give an error or a known state")
     func unsealedDamage() {
         Self.forEachCase(
             "unsealed", of: 1 << 40, sealing: .left, atMost: Self.mostRandom, mayLackHeader: true
@@ -237,7 +237,7 @@ import Testing
         }
     }
 
-    @Test("files cut off at and around every page")
+    @Test("A file truncated at or near a page boundary gives an error or a known state")
     func truncated() {
         Self.forEachCase(
             "cut", of: Self.file.bytes.count / 4096 * 3, sealing: .left, mayLackHeader: true
@@ -255,14 +255,14 @@ import Testing
             }
         }()
 
-        @Test("an encrypted file reads and writes whole, in its newest state and in the one before")
+        @Test("An encrypted file can be read and written, in its newest state and in the one before")
         func undamagedEncrypted() {
             let outcome = HostileUse.outcome(HostileFile.encrypted, checksSmallFiles: false, key: HostileFile.key)
             #expect(outcome.isRight, "\(outcome)")
             #expect(Self.encryptedStates.count == 2)
         }
 
-        @Test("each bit of the headers, slots and blocks of an encrypted file")
+        @Test("A flipped bit of an encrypted file gives an error or a known state")
         func encryptedBits() throws {
             let good = HostileFile.encrypted
             let reachable = try HostileFile.reachablePages(good, key: HostileFile.key)
@@ -277,17 +277,17 @@ import Testing
         }
     #endif
 
-    /// The last of the suite; it says what the others have found.
-    @Test("no case takes much memory", .enabled(if: measuresMemory))
+    /// The last test of the suite; it reports the maximum of the others.
+    @Test("No case uses much memory", .enabled(if: measuresMemory))
     func memory() {
         Self.trace("the most memory that a case took: \(Self.largest.withLock { $0 }) bytes\n")
         #expect(Self.largest.withLock { $0 } > 0)
     }
 }
 
-/// The most memory that this process has had since a moment, in bytes; all of it, of other threads too.
+/// The peak memory of this process since a moment, in bytes, including other threads.
 enum PeakMemory {
-    /// What it has now.
+    /// The current memory.
     static func begin() -> Int {
         try? Data("5".utf8).write(to: URL(fileURLWithPath: "/proc/self/clear_refs"))
         return byteCount()

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the hostile file holds: every type alone, nullable and in every collection, every form of index, embedded
-// objects, unique constraints of every form, delete rules of every kind, any-values within each other, collections with
-// blocks of their own, and row groups whose keys lie close together, with gaps and far apart. `HostileBytesTests`
-// fails where something that exists is not here.
+// The content of the hostile file: every type alone, nullable and in every collection, every form of index, embedded
+// objects, unique constraints of every form, delete rules of every kind, nested mixed values, collections with blocks
+// of their own, and row groups whose keys lie close together, with gaps and far apart. `HostileContentTests` fails if a
+// feature is missing here.
 
 import RegnumEngine
 import RegnumSimulation
@@ -10,16 +10,16 @@ import RegnumSystem
 
 enum HostileContent {
     static let kinds: [CollectionKind] = [.list, .set, .dictionary]
-    /// What may be in a constraint.
+    /// Types that a constraint may contain.
     static let uniqueTypes: [ColumnType] = ColumnType.allCases.filter {
         ColumnDefinition(key: ColumnKey(1), name: "", type: $0).mayBeUnique
     }
-    /// Of the object that holds the link, and of the one that it leads to.
+    /// The rule at the object that holds the link, and the rule at its target.
     static let rules: [(delete: LinkRule, origin: LinkRule)] = LinkRule.allCases.flatMap { delete in
         LinkRule.allCases.map { origin in (delete: delete, origin: origin) }
     }
 
-    /// Tests know the first four by their numbers.
+    /// Tests refer to the first four by number.
     static let tables: [NewTable] =
         [
             NewTable(name: "All", columns: allColumns),
@@ -51,7 +51,7 @@ enum HostileContent {
         return all
     }()
 
-    /// Without the constraints and the rules: `addRules`.
+    /// Without the constraints and the rules, which `addRules` adds.
     private static let featureTables: [NewTable] = [
         NewTable(
             name: "Contents",
@@ -118,7 +118,7 @@ enum HostileContent {
         }
     }
 
-    /// Another one for each `i`, and none that `value` gives, as far as the type has so many; without links.
+    /// A different value for each `i`, distinct from those of `value`, as far as the type has so many; without links.
     static func otherValue(_ type: ColumnType, _ i: Int) -> Value {
         switch type {
         case .int: .int(Int64(1000 + i))
@@ -157,14 +157,14 @@ enum HostileContent {
 
     // MARK: Writing
 
-    /// The bytes of a file, in several commits, the last two of which change objects that others keep.
+    /// The bytes of a file after several commits. The last two commits change objects that older blocks still hold.
     static func write(_ options: Database.OpenOptions) throws -> [UInt8] {
         let files = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
         do {
             let session = try Database.open(path: HostileFile.path, fileSystem: files, options: options).makeSession()
             try commit(session) { try fillAll(session) }
         }
-        // Collections with blocks of their own from few elements.
+        // Small limits give collections blocks of their own from few elements.
         var small = options
         small.elementTreeLimits.leafByteCount = 300
         let session = try Database.open(path: HostileFile.path, fileSystem: files, options: small).makeSession()
@@ -234,11 +234,11 @@ enum HostileContent {
         }
     }
 
-    /// Gives the tables their constraints and rules, which definitions have and new tables not yet.
+    /// Gives the tables their constraints and rules; new tables do not have those of their definitions yet.
     private static func addRules(_ session: Session) throws {
         var unique = table(session, "Unique").definition
         let keys = unique.columns.map(\.key)
-        // One that its index keeps, one of one column and one of many, which have trees.
+        // One that its index enforces, one of one column and one of many columns, which have trees.
         for columns in [[keys[0]], [keys[1]], Array(keys[2...])] {
             unique.uniques.append(UniqueDefinition(key: ColumnKey(unique.nextColumnKey), columns: columns))
             unique.nextColumnKey += 1
@@ -271,11 +271,11 @@ enum HostileContent {
         for i in 0..<8 {
             let key = ObjectKey(UInt64(i + 1))
             try table.set(i % 3 == 0 ? .null : .int(Int64(i)), 0, of: key)
-            // One that is longer than a tree keeps.
+            // A value longer than a tree stores.
             let alone = String(repeating: "alone", count: i == 7 ? 300 : i)
             try table.set(i % 4 == 0 ? .null : .string(alone), 1, of: key)
             for (k, type) in uniqueTypes.enumerated() {
-                // The object without a link is like no other.
+                // The object without a link is not equal to any other.
                 let link = i == 3 ? Value.null : .link(ObjectKey(UInt64((i + 1) % 8 + 1)))
                 try table.set(type == .link ? link : value(type, i), k + 2, of: key)
             }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What exists is in the hostile file: who adds a type of column, a kind of collection, an index, a constraint or a rule
-// is told here that damage has never reached it.
+// The hostile file contains every feature: these tests fail if a new column type, collection, index, constraint or rule
+// is missing, because then damage has never reached it.
 
 import RegnumEngine
 import RegnumSimulation
@@ -14,7 +14,7 @@ import Testing
         return try Database.open(path: HostileFile.path, fileSystem: files)
     }
 
-    /// What a table has of what the file must have.
+    /// The features of a table that the file must contain.
     private static func parts(of table: TableDefinition) -> Set<String> {
         var parts: Set<String> = []
         if table.isEmbedded { parts.insert("embedded") }
@@ -58,7 +58,7 @@ import Testing
         return needed
     }
 
-    @Test("every type in every collection, every index, constraint, rule, tree and form of keys is in the file")
+    @Test("The file contains every type in every collection, every index, constraint, rule, tree and form of keys")
     func completeness() throws {
         let database = try Self.open()
         let session = try database.makeSession()
@@ -78,7 +78,7 @@ import Testing
         #expect(Set((0...UInt8.max).filter { KeyForm(rawValue: $0) != nil }).subtracting(forms) == [])
     }
 
-    @Test("its any-values are nested, and its large collections lie in blocks of their own")
+    @Test("Its mixed values are nested, and its large collections have blocks of their own")
     func depth() throws {
         let session = try Self.open().makeSession()
         let all = try #require(session.table(named: "All"))

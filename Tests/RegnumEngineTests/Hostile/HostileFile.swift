@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small file with every kind of block, column, collection, index, constraint and rule, plain and encrypted, and ways
-// to change its bytes so that checksums still hold: tags are computed anew from the changed block up to the commit
-// slot, so that the decoders behind them are reached. `HostileContent` says what is in it.
+// to change its bytes with valid checksums: tags are recomputed from the changed block up to the commit slot, so that
+// the damage reaches the decoders. `HostileContent` defines its content.
 
 import RegnumEngine
 import RegnumSimulation
@@ -11,9 +11,9 @@ struct HostileFile {
     static let path = "/d/a.realm"
 
     var bytes: [UInt8]
-    /// Places in the file that hold the ref of the block at a page.
+    /// Byte offsets in the file that hold the ref of the block at a page.
     let holders: [Int: [Int]]
-    /// First page of the block that a page belongs to.
+    /// First page of the block that contains a page.
     let blocks: [Int]
     let hash: ContentHash
 
@@ -42,7 +42,7 @@ struct HostileFile {
         var blocks: [Int] = []
         bytes.withUnsafeBytes { buffer in
             blocks = Array(0..<buffer.count / 4096)
-            // What refs to the block at a page begin with; zero where there is no block.
+            // The first bytes of refs to the block at a page; zero if there is no block.
             var locations = [UInt64](repeating: 0, count: blocks.count)
             for page in 16..<blocks.count {
                 let at = page * 4096
@@ -53,7 +53,7 @@ struct HostileFile {
                 locations[page] = UInt64(page) << 16 | UInt64(count - 1)
                 for i in page..<min(page + count, blocks.count) { blocks[i] = page }
             }
-            // Those of blobs lie anywhere in a row group.
+            // Refs to blobs lie anywhere in a row group.
             for offset in 16384..<buffer.count - 40 {
                 let location = buffer.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
                 guard location >= 16 << 16, location >> 16 < UInt64(blocks.count) else { continue }
@@ -70,7 +70,7 @@ struct HostileFile {
         self.blocks = blocks
     }
 
-    /// Pages that begin a block that something refers to.
+    /// First pages of blocks that a ref points to.
     var usedBlocks: [Int] { holders.keys.sorted() }
 
     func kind(_ page: Int) -> UInt8 { bytes[page * 4096 + 2] }
@@ -78,7 +78,7 @@ struct HostileFile {
     /// All pages of the block that begins at `page`.
     func pages(of page: Int) -> Range<Int> { page..<(blocks.lastIndex(of: page) ?? page) + 1 }
 
-    /// Pages, in order, that the newest version of a file needs, its newest free log among them.
+    /// All pages, in order, that the newest version of a file needs, including its newest free log.
     static func reachablePages(_ bytes: [UInt8], key: EncryptionKey? = nil) throws -> [Int] {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
         files.setContents(of: path, bytes)
@@ -91,7 +91,7 @@ struct HostileFile {
         return pages.sorted()
     }
 
-    /// The same bytes without the newest commit's slot: the state before.
+    /// The same bytes without the newest commit's slot: the previous state.
     static func withoutNewestSlot(_ bytes: [UInt8], key: EncryptionKey? = nil) throws -> [UInt8] {
         let seal = try bytes.withUnsafeBytes {
             try FileSeal(FileHeader(reading: $0.baseAddress.unsafelyUnwrapped, path: ""), key, path: "")
@@ -110,7 +110,7 @@ struct HostileFile {
 
     // MARK: Checksums
 
-    /// Makes the tags above the block at `page` hold again. Both slots lose their manifests.
+    /// Makes the tags above the block at `page` valid again. Both slots lose their manifests.
     mutating func retag(_ page: Int, depth: Int = 0) {
         guard depth < 16, let offsets = holders[page] else { return }
         let count = Int(blocks.lastIndex(of: page) ?? page) - page + 1

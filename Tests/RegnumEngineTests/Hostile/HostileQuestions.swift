@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every question that the engine answers about a file that may be damaged, and all answers in one number: positions,
-// elements of collections, indexes of values, of words and of places, constraints, links, delete rules, scans of
-// columns, and the space that it takes.
+// Every query that the engine answers about a file that may be damaged, and all answers as one hash: positions,
+// elements of collections, value, full-text and geospatial indexes, constraints, links, delete rules, column scans, and
+// the space used.
 
 import RegnumEngine
 
@@ -25,7 +25,7 @@ enum HostileQuestions {
         return hasher.finalize()
     }
 
-    /// Some of the keys that are there.
+    /// Some of the existing keys.
     private static func someKeys(_ table: Table) throws(EngineError) -> [ObjectKey] {
         var keys: [ObjectKey] = []
         for position in 0..<min(table.count, 10) { keys.append(try table.key(atPosition: position)) }
@@ -85,7 +85,7 @@ enum HostileQuestions {
             hasher.combine(keys?.sorted())
         }
         if type == .int { hasher.combine(try table.nextNumber(column)) }
-        // Mixed values and bytes have no order to ask for.
+        // Mixed values and bytes have no order to query.
         let values = IndexRange.values(from: HostileContent.value(type, 2), to: HostileContent.value(type, 7))
         guard let values else { return }
         for range in [values, .nulls] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damage behind fresh checksums that once ended the program, each with its story.
+// Damage with fresh checksums that once crashed the program, with the cause of each case.
 
 import RegnumEngine
 import RegnumSimulation
@@ -23,7 +23,7 @@ import Testing
         file.bytes.withUnsafeMutableBytes { $0.storeBytes(of: value, toByteOffset: offset, as: T.self) }
     }
 
-    /// Byte offset of the record of the table with that number in the catalog, and of its trees.
+    /// Byte offset of the record of the table with this number in the catalog, and of its trees.
     private static func tableOffset(_ number: Int, _ file: HostileFile) -> Int {
         var at = catalogPage(file) * 4096 + 92
         for _ in 0..<number {
@@ -33,9 +33,9 @@ import Testing
         return at
     }
 
-    // The catalog says how many entries a tree has. `orderedKeys` reserved memory for as many, so a flipped bit asked
-    // for petabytes. Memory follows what the leaves really hold.
-    @Test("an index's count of entries reserves no memory")
+    // The catalog has the number of entries of a tree. `orderedKeys` once reserved memory for that number, so a flipped
+    // bit requested petabytes. Memory now follows the actual content of the leaves.
+    @Test("The entry count of an index reserves no memory")
     func entryCount() {
         var file = HostileFile.good
         Self.put(UInt64(1) << 52, Self.tableOffset(0, file) + 64 + 8, &file)
@@ -43,9 +43,9 @@ import Testing
         #expect(!HostileUse.run(file.bytes))
     }
 
-    // A table's root was taken for a row group wherever it was not a node; a ref to an index leaf made its bytes
-    // into columns, unchecked, because a block is checked as what it is. What a block is must fit where it is used.
-    @Test("a table's root that leads to a block of another kind is refused", arguments: BlockKind.allCases)
+    // A table's root was once taken for a row group unless it was a node. A ref to an index leaf turned its bytes into
+    // columns, unchecked, because a block is checked as its own kind. The kind must match the use.
+    @Test("A table root that refers to a block of another kind is refused", arguments: BlockKind.allCases)
     func rootKind(kind: BlockKind) throws {
         var file = HostileFile.good
         guard let page = file.usedBlocks.last(where: { file.kind($0) == kind.rawValue }), kind != .rowGroup,
@@ -57,9 +57,9 @@ import Testing
         #expect(!HostileUse.run(file.bytes))
     }
 
-    // The free log's record of pages taken may name 2^32 pages; each was looked at, once a record: seconds a page of
-    // log. No commit takes more pages than the file has.
-    @Test("a free log that takes more pages than there are is refused at once")
+    // A record of taken pages in the free log may name 2^32 pages. Each was once visited, for each record: seconds for
+    // a page of log. No commit takes more pages than the file has.
+    @Test("A free log that takes more pages than the file has is refused at once")
     func freeLogTakesTooMuch() throws {
         var file = HostileFile.good
         let page = try #require(
@@ -79,9 +79,9 @@ import Testing
         #expect(clock.now - begin < .seconds(RunScale.isOptimized ? 2 : 30))
     }
 
-    // Nodes whose children are all the same block cost nothing to make and 64 to the power of the depth to visit.
-    // The visits to blocks of one tree are counted against the pages of the file.
-    @Test("a tree that reaches its blocks over and over is refused in time")
+    // Nodes whose children are all the same block are cheap to make and take 64 to the power of the depth visits. The
+    // visits to blocks of one tree are limited by the number of pages of the file.
+    @Test("A tree that reaches its blocks repeatedly is refused in bounded time")
     func sharedChildren() throws {
         var file = HostileFile.good
         let root = Self.tableOffset(2, file) + 24
@@ -122,9 +122,9 @@ import Testing
         #expect(clock.now - begin < .seconds(RunScale.isOptimized ? 2 : 60))
     }
 
-    // Deleting from a table whose record says that it is empty made its count negative, which the next commit could
-    // not write.
-    @Test("a table that has more objects than its record says takes no deletion that it cannot count")
+    // Deleting from a table whose record said that it was empty once made its count negative, and the next commit could
+    // not write it.
+    @Test("A deletion that would make a table's recorded count negative is refused")
     func countTooSmall() {
         var file = HostileFile.good
         Self.put(UInt64(1), Self.tableOffset(2, file) + 16, &file)
@@ -132,8 +132,8 @@ import Testing
         #expect(!HostileUse.run(file.bytes))
     }
 
-    // A next key below the keys that are there made new rows that no search could find.
-    @Test("a next key that is in use is refused")
+    // A next key below existing keys once created rows that no search could find.
+    @Test("A next key that is in use is refused")
     func nextKey() {
         var file = HostileFile.good
         Self.put(UInt64(2), Self.tableOffset(2, file) + 8, &file)
@@ -141,9 +141,9 @@ import Testing
         #expect(!HostileUse.run(file.bytes))
     }
 
-    // Whoever can write tags could call live pages free: the next commit wrote over blocks that sessions of the same
-    // process were reading, which no checksum sees where a block has more than one page.
-    @Test("a free log that calls a page in use free, or soon to be free, is refused", arguments: [UInt64(0), 1])
+    // An attacker who can write tags could mark live pages as free: the next commit overwrote blocks that sessions of
+    // the same process were reading. Checksums do not detect this in blocks of more than one page.
+    @Test("A free log that marks a used page as free or pending is refused", arguments: [UInt64(0), 1])
     func pagesInUse(death: UInt64) throws {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
         files.setContents(of: HostileFile.path, HostileFile.good.bytes)
@@ -165,7 +165,7 @@ import Testing
             Self.put(death, end + 24, &file)
             Self.put(freed + 1, log * 4096 + 96, &file)
             file.retag(log)
-            // Whole reading at the opening finds every page; the roots are found when somebody writes.
+            // A full check on opening visits every page; otherwise a write finds the roots.
             let others = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
             others.setContents(of: HostileFile.path, file.bytes)
             #expect(throws: EngineError.self) { try Database.open(path: HostileFile.path, fileSystem: others) }

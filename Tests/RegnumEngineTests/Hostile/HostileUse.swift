@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that can be done with a file, done with one that may be damaged: each step throws or answers. What the
-// questions are is in `HostileQuestions`.
+// Uses every feature on a file that may be damaged: each step throws or answers. The queries are in `HostileQuestions`.
 
 import RegnumEngine
 import RegnumInspect
@@ -8,14 +7,14 @@ import RegnumSimulation
 import RegnumSystem
 
 enum HostileUse {
-    /// What has come of each step.
+    /// The result of each step.
     struct Outcome: Sendable {
         private(set) var errors: [(step: String, error: EngineError)] = []
-        /// All that a step has seen, in one number that is the same for the same within a process.
+        /// A digest of all that a step has read; equal for equal data within a process.
         private(set) var digests: [(step: String, digest: Int)] = []
-        /// Of the integrity check.
+        /// The findings of the integrity check.
         fileprivate(set) var findings: [String] = []
-        /// Of a salvage that came to its end.
+        /// The losses of a salvage that completed.
         fileprivate(set) var losses: [String] = []
 
         var isRight: Bool { errors.isEmpty && findings.isEmpty && losses.isEmpty }
@@ -32,10 +31,10 @@ enum HostileUse {
         }
     }
 
-    /// Opens, checks, reads everything, writes and commits. True where nothing was found wrong on the way.
+    /// Opens, checks, reads everything, writes and commits. Returns true if no step found anything wrong.
     @discardableResult
     static func run(_ bytes: [UInt8]) -> Bool {
-        // As users open it; then so that damage is met by whoever comes to it first.
+        // First with the default options; then so that the first read finds the damage.
         let early = outcome(bytes, checksSmallFiles: true)
         let late = outcome(bytes, checksSmallFiles: false)
         return early.isRight || late.isRight
@@ -57,7 +56,7 @@ enum HostileUse {
         outcome.attempt("values") { try values(try database.makeSession()) }
         outcome.attempt("answers") { try HostileQuestions.ask(try database.makeSession()) }
         outcome.findings = IntegrityCheck.run(database).findings.map(\.description)
-        // The same for both ways of opening.
+        // The result is the same for both ways of opening.
         if !checksSmallFiles {
             outcome.attempt("copy") { try writeCopy(database, files) }
             salvage(database, files, &outcome)
@@ -102,7 +101,7 @@ enum HostileUse {
         }
     }
 
-    /// Every bit of a value: `==` takes some for equal that are not.
+    /// Every bit of a value: `==` treats some different values as equal.
     static func mix(_ value: Value, _ hasher: inout Hasher) {
         switch value {
         case .float(let number): hasher.combine(number.bitPattern)
@@ -137,7 +136,7 @@ enum HostileUse {
             try salvage.run()
             losses = salvage.report.losses
             if losses.isEmpty, !salvage.report.isComplete { losses = ["objects that nothing is said of"] }
-            // What is left of a damaged file is no state that it ever had.
+            // The salvaged part of a damaged file is not a state that it ever had.
             return try losses.isEmpty ? values(target) : 0
         }
         outcome.losses = losses
@@ -145,7 +144,7 @@ enum HostileUse {
 
     // MARK: Writing
 
-    /// One transaction, and what has changed in it.
+    /// One transaction, and its change set.
     private static func write(
         _ database: Database, _ step: String, _ outcome: inout Outcome, _ body: (Session) throws -> Void
     ) {
@@ -177,7 +176,7 @@ enum HostileUse {
         }
     }
 
-    /// Changes each sort of column, adds and deletes objects.
+    /// Changes each kind of column, adds and deletes objects.
     private static func change(_ table: Table, _ session: Session) throws {
         var keys: [ObjectKey] = []
         for position in stride(from: 0, to: min(table.count, 1000), by: table.count > 100 ? 97 : 3) {
@@ -232,8 +231,8 @@ enum HostileUse {
         if let first = try table.listValues(column, of: key).first { try table.setRemove(first, column, of: key) }
     }
 
-    /// What no other object of the table has, as far as the type has so much. An embedded object is a new one; nil
-    /// where there is nothing to link to.
+    /// A value that no other object of the table has, as far as the type has so many. An embedded object is a new one;
+    /// nil if there is nothing to link to.
     private static func newValue(_ column: Int, _ i: Int, _ table: Table, _ session: Session) throws -> Value? {
         let definition = table.definition.columns[column]
         guard definition.type == .link else { return HostileContent.otherValue(definition.type, i) }
@@ -248,7 +247,7 @@ enum HostileUse {
         return .link(try target.key(atPosition: 0))
     }
 
-    /// The last column goes, another one comes, and so do indexes.
+    /// Removes the last column, adds another, and toggles indexes.
     private static func reshape(_ session: Session) throws {
         var definitions: [TableDefinition] = []
         for table in session.tables where !table.definition.isEmbedded && table.definition.uniques.isEmpty {
@@ -268,14 +267,14 @@ enum HostileUse {
     }
 }
 
-// MARK: What may come of damage
+// MARK: Possible effects of damage
 
 extension HostileUse {
-    /// What a file whose checksums were left as they were may show: of each step what it gives of the newest state and
-    /// of the one before.
+    /// The states that a file with stale checksums may show: for each step its result for the newest state and for the
+    /// one before.
     struct States: Sendable {
         private var digests: [String: Set<Int>] = [:]
-        /// States that are different.
+        /// The number of distinct states.
         var count: Int { digests["values"]?.count ?? 0 }
 
         init(_ bytes: [UInt8], key: EncryptionKey? = nil) throws {
@@ -284,12 +283,12 @@ extension HostileUse {
                     digests[step.step, default: []].insert(step.digest)
                 }
             }
-            // A transaction that has failed has left things as they were.
+            // A failed transaction has changed nothing.
             let transactions = ["values", "changed", "reshaped", "emptied"]
             digests["after"] = Set(transactions.flatMap { digests[$0] ?? [] })
         }
 
-        /// What is wrong with an outcome, in words: neither an error that damage may give, nor one of these states.
+        /// Descriptions of the faults of an outcome: errors that damage may not cause, and results of no known state.
         func faults(_ outcome: Outcome, mayLackHeader: Bool = false) -> [String] {
             var faults: [String] = []
             for (step, error) in outcome.errors
@@ -310,13 +309,13 @@ extension HostileUse {
         private func isKnown(_ step: String, _ digest: Int, _ outcome: Outcome) -> Bool {
             if step == "salvage", !outcome.losses.isEmpty { return true }
             if let known = digests[step], known.contains(digest) { return true }
-            // Where one transaction has failed, the next is built on another state.
+            // If one transaction has failed, the next is based on another state.
             let ofReading = ["open", "values", "answers", "copy", "salvage"]
             return !ofReading.contains(step) && !outcome.errors.isEmpty
         }
     }
 
-    /// True for the errors of damage behind checksums that do not hold: a block that is named, or the file as a whole.
+    /// True for the errors of damage with stale checksums: they name a block, or the file as a whole.
     static func mayComeOfDamage(_ error: EngineError, mayLackHeader: Bool) -> Bool {
         switch error {
         case .corrupted(let damage):

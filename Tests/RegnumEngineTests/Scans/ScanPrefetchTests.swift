@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What scans touch ahead: each line of what they will read, and no byte outside of it.
+// The prefetch of scans touches each cache line of the data to be read, and no byte outside it.
 
 import RegnumEngine
 import Testing
@@ -20,7 +20,7 @@ struct ScanPrefetchTests {
     }
 
     @Test(
-        "every line of the values is touched once, whatever lies beside them",
+        "Every cache line of the values is touched once, and no byte beside them",
         arguments: [
             (ColumnForm.constant, 0), (.bits, 128), (.uint8, 1000), (.uint16, 2000), (.uint32, 4000), (.int64, 8000),
             (.float32, 4000), (.float64, 8000), (.bytes12, 12000), (.bytes16, 16000),
@@ -38,7 +38,7 @@ struct ScanPrefetchTests {
         #expect(lines.touch() == 0)
     }
 
-    @Test("of columns of different length each is touched to its end")
+    @Test("Columns of different length are each touched to their end")
     func lengths() {
         var lines = ScanPrefetch()
         defer { lines.deallocate() }
@@ -52,7 +52,7 @@ struct ScanPrefetchTests {
         #expect(lines.touch() == 16 + 125)
     }
 
-    @Test("of texts the bytes are touched where they will be read", arguments: [true, false])
+    @Test("The bytes of texts are touched only if they will be read", arguments: [true, false])
     func texts(_ withBytes: Bool) {
         var lines = ScanPrefetch()
         defer { lines.deallocate() }
@@ -71,7 +71,7 @@ struct ScanPrefetchTests {
         #expect(lines.touch() == sum(sample.view.data, 2000) + bytes + 16)
     }
 
-    @Test("enough is 16 columns or 64 KiB, and what is added beyond is left out or touched, but never lost track of")
+    @Test("The limit is 16 columns or 64 KiB, and columns beyond it are skipped or touched, but stay counted")
     func limits() {
         var lines = ScanPrefetch()
         defer { lines.deallocate() }

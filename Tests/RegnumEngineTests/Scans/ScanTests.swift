@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The column kernels against a loop over the rows, for every form, operator, count and pattern of nulls.
+// The column kernels compared with a loop over the rows, for every form, operator, count and pattern of nulls.
 
 import RegnumEngine
 import Testing
 
-/// A column in memory of its own, and the same values as Swift has them.
+/// A column in memory of its own, and the same values as Swift values.
 final class SampleColumn {
     var view: ColumnView
     let count: Int
@@ -80,7 +80,7 @@ struct SplitMix: RandomNumberGenerator {
 
     static func rows(_ bitmap: RowBitmap) -> [Int] { (0..<1024).filter { bitmap.hasRow($0) } }
 
-    /// Runs a kernel on a bitmap full of rubbish.
+    /// Runs a kernel on a bitmap filled with garbage.
     static func run(_ body: (RowBitmap, RowBitmap) -> Void) -> [Int] {
         let bitmaps = RowBitmap.makeRowBitmaps(2)
         defer { bitmaps.deallocate() }
@@ -91,7 +91,7 @@ struct SplitMix: RandomNumberGenerator {
     }
 
     @Test(
-        "integers match as a loop over the rows says",
+        "Integer kernels match a loop over the rows",
         arguments: [
             ColumnForm.constant, .uint8, .uint16, .uint32, .int64,
         ], [false, true])
@@ -172,7 +172,7 @@ struct SplitMix: RandomNumberGenerator {
         }
     }
 
-    @Test("dates compare to the nanosecond", arguments: [false, true], [false, true])
+    @Test("Dates compare to the nanosecond", arguments: [false, true], [false, true])
     func dates(nulls: Bool, hasNanoseconds: Bool) {
         for count in Self.counts {
             let sample = SampleColumn(form: .int64, count: count, nulls: nulls, seed: 9)
@@ -207,7 +207,7 @@ struct SplitMix: RandomNumberGenerator {
     }
 
     @Test(
-        "bits and fixed bytes match as a loop over the rows says", arguments: [false, true], [false, true])
+        "Kernels for bits and fixed bytes match a loop over the rows", arguments: [false, true], [false, true])
     func fixed(nulls: Bool, isEqual: Bool) {
         for count in Self.counts {
             let bits = SampleColumn(form: .bits, count: count, nulls: nulls, seed: 11)
@@ -236,7 +236,7 @@ struct SplitMix: RandomNumberGenerator {
     }
 
     @Test(
-        "texts match as the test of one value says", arguments: [ColumnForm.text16, .text32, .slots],
+        "Text kernels match the test of single values", arguments: [ColumnForm.text16, .text32, .slots],
         [false, true])
     func texts(form: ColumnForm, nulls: Bool) {
         let pieces = [
@@ -280,7 +280,7 @@ struct SplitMix: RandomNumberGenerator {
         }
     }
 
-    /// Said with Swift's own means.
+    /// The reference result, computed with the standard library.
     private func naive(_ value: [UInt8], _ operation: BytesOperator, _ needle: [UInt8], _ isFolded: Bool)
         -> Bool
     {
@@ -321,7 +321,7 @@ struct SplitMix: RandomNumberGenerator {
         return like(value.dropFirst(), pattern.dropFirst())
     }
 
-    @Test("text whose bytes lie elsewhere is left undecided, and only that")
+    @Test("Only text whose bytes lie in other blocks is left undecided")
     func blobs() {
         let sample = SampleColumn(form: .text16, count: 130, nulls: false, seed: 1)
         sample.fill(texts: (0..<130).map { _ in Array("abc".utf8) })
@@ -340,7 +340,7 @@ struct SplitMix: RandomNumberGenerator {
     }
 
     @Test(
-        "a set of integers finds its members, far apart or close together",
+        "A set of integers finds its members, far apart or close together",
         arguments: [ColumnForm.uint8, .uint16, .uint32, .int64, .constant])
     func sets(form: ColumnForm) {
         for count in Self.counts {
@@ -349,7 +349,7 @@ struct SplitMix: RandomNumberGenerator {
             let found = (0..<count).map { sample.view.integer($0) }
             let some = Array(found.prefix(50))
             let many = (0..<600).map { _ in Int64(bitPattern: sample.random.next()) }
-            // Numbers close to each other have a bit each; the others, and the ends of all numbers, a table.
+            // Numbers close to each other have a bit each; the others, and the extreme values, use a table.
             let low = some.min() ?? 0
             let near = (0..<700).map { low &+ Int64($0 * 7) }
             let ends: [Int64] = [0, .min, .max, 77]
@@ -369,7 +369,7 @@ struct SplitMix: RandomNumberGenerator {
         }
     }
 
-    @Test("a set of texts finds its members, folded or not, whatever their length", arguments: [false, true])
+    @Test("A set of texts finds its members of any length, folded or not", arguments: [false, true])
     func textSets(isFolded: Bool) {
         let sample = SampleColumn(form: .text16, count: 64, nulls: false, seed: 3)
         let pieces = ["a", "A", "ab", "é", "É", "12345678", "\u{0}", ""]
@@ -385,12 +385,12 @@ struct SplitMix: RandomNumberGenerator {
         }
         #expect(!ByteStringSet([]).contains(UnsafeRawBufferPointer(start: nil, count: 0)))
         #expect(ByteStringSet([[]]).contains(UnsafeRawBufferPointer(start: nil, count: 0)))
-        // Equal whatever order they came in, and however often.
+        // Equal in any order and with any repetitions.
         let turned = Array(words.prefix(700).reversed()) + Array(words.prefix(9))
         let again = ByteStringSet(turned, isFolded: isFolded)
         #expect(again == set && again.hashValue == set.hashValue && again.count == set.count)
         #expect(ByteStringSet(Array(words.prefix(700)), isFolded: !isFolded) != set)
-        // As many strings of as many bytes.
+        // The same number of strings and bytes.
         #expect(ByteStringSet([[1], [2]]) == ByteStringSet([[2], [1]]))
         #expect(ByteStringSet([[1], [2]]) != ByteStringSet([[1], [3]]))
         #expect(ByteStringSet([[1, 2], [3]]) != ByteStringSet([[1], [2, 3]]))
@@ -398,7 +398,7 @@ struct SplitMix: RandomNumberGenerator {
     }
 
     @Test(
-        "aggregates leave nulls, NaN and rows that are not asked for out", arguments: [false, true],
+        "Aggregates skip nulls, NaN and rows that are not selected", arguments: [false, true],
         [false, true])
     func aggregates(nulls: Bool, isFiltered: Bool) {
         for count in Self.counts {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many rows the groups of a bulk insert get: as many as fill their pages.
+// The number of rows that the groups of a bulk insert get: as many as fill their pages.
 
 import RegnumEngine
 import RegnumSimulation
@@ -7,7 +7,7 @@ import RegnumSystem
 import Testing
 
 @Suite struct GroupFillTests {
-    /// Rows of the groups that one transaction makes of `count` rows with a text of so many bytes each.
+    /// The row counts of the groups that one transaction makes from `count` rows with a text of this length each.
     private func groups(_ count: Int, textByteCount: Int) throws -> [Int] {
         let files = MemoryFileSystem()
         let database = try Database.open(path: "/g.realm", fileSystem: files)
@@ -41,9 +41,9 @@ import Testing
         return rows
     }
 
-    @Test("groups of which little more than whole pages would be full get fewer rows")
+    @Test("Groups get fewer rows if their last page would be nearly empty")
     func cut() throws {
-        // 40 bytes a row and 200 of the head: 1,024 rows begin an eleventh page.
+        // 40 bytes a row and 200 of the header: 1,024 rows begin an eleventh page.
         let rows = try groups(12_000, textByteCount: 38)
         // The first two are begun before one has been packed.
         let cut = rows.dropFirst(2).dropLast()
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(
-        "groups that fill their pages about, that are within one page, or that would get much smaller are left whole",
+        "Groups that nearly fill their pages, fit one page, or would become much smaller keep all rows",
         arguments: [1, 8, 37])
     func whole(_ textByteCount: Int) throws {
         let rows = try groups(5000, textByteCount: textByteCount)

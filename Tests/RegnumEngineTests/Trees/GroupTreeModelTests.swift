@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table of so many row groups that their tree has two levels, under random deletes and inserts, against the plain
+// A table with enough row groups for a tree of two levels, under random deletions and inserts, compared with plain
 // keys: groups that are joined, nodes that become small, a tree that loses a level and gains it again.
 
 import RegnumEngine
@@ -18,7 +18,7 @@ private struct GroupTreeRun {
     var database: Database
     /// Ascending.
     var keys: [UInt64] = []
-    /// Of objects that do not have the number that follows from their key.
+    /// Objects whose number does not follow from their key.
     var numbers: [UInt64: Int64] = [:]
 
     init(seed: UInt64) throws {
@@ -35,7 +35,7 @@ private struct GroupTreeRun {
     }
 
     mutating func reopen() throws {
-        // The old one is let go of first.
+        // Releases the old one first.
         database = try Database.open(path: "/other.realm", fileSystem: files)
         database = try Database.open(path: "/g.realm", fileSystem: files, options: options)
     }
@@ -52,7 +52,7 @@ private struct GroupTreeRun {
         }
     }
 
-    /// A stretch, objects here and there, or single ones.
+    /// A range, scattered objects, or single ones.
     mutating func delete(_ table: Table) throws {
         guard !keys.isEmpty else { return }
         let first = random.below(keys.count)
@@ -103,7 +103,7 @@ private struct GroupTreeRun {
         try expect(session)
     }
 
-    /// How many row groups there are.
+    /// The number of row groups.
     @discardableResult
     func expect(_ session: Session) throws -> Int {
         let table = try #require(session.table(named: "Row"))
@@ -126,7 +126,7 @@ private struct GroupTreeRun {
             let position = picks.below(keys.count)
             #expect(try table.key(atPosition: position).rawValue == keys[position])
             #expect(try table.position(of: ObjectKey(keys[position])) == position)
-            // Of those that are gone nothing is found.
+            // Deleted keys are not found.
             let next = keys[position] + 1
             let isThere = position + 1 < keys.count && keys[position + 1] == next
             #expect(try table.contains(ObjectKey(next)) == isThere)
@@ -137,7 +137,7 @@ private struct GroupTreeRun {
 
 @Suite struct GroupTreeModelTests {
     @Test(
-        "a table of many row groups holds what plain keys do, written ahead of its commits or not",
+        "A table of many row groups matches plain keys, with and without spills",
         arguments: RunSeed.list(1...2))
     func model(seed: RunSeed) throws {
         var run = try GroupTreeRun(seed: seed.value)

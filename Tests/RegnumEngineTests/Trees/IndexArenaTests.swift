@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where index trees keep the bytes of changed entries: pieces of memory that grow to a MiB, and no further.
+// The arena in which index trees keep the bytes of changed entries: chunks of memory that grow to 1 MiB, and no
+// further.
 
 @testable import RegnumEngine
 import Testing
 
 @Suite("IndexArena")
 struct IndexArenaTests {
-    // The size of a new piece was doubled with each one; beyond fifty it had overflown, and each entry got its own.
-    @Test("however much is held, entries lie beside each other")
+    // The size of a new chunk was once doubled each time; after fifty it overflowed, and each entry got its own chunk.
+    @Test("Entries are adjacent in memory, however many there are")
     func large() {
         var arena = IndexArena()
         defer { arena.reset() }
@@ -23,7 +24,7 @@ struct IndexArenaTests {
         #expect(arena.heldByteCount <= (8 << 10 + 200) * byteCount)
     }
 
-    @Test("what is used again is one of the pieces")
+    @Test("A reused arena keeps one of its chunks")
     func reuse() {
         var arena = IndexArena()
         defer { arena.reset() }
@@ -42,7 +43,7 @@ struct IndexArenaTests {
         #expect(arena.heldByteCount == 0)
     }
 
-    @Test("what is absorbed stays where it is")
+    @Test("Absorbed bytes stay at their address")
     func absorbed() {
         var arena = IndexArena()
         var other = IndexArena()

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// An index tree that is filled at once holds what it holds when it is filled one entry at a time.
+// An index tree that is filled in bulk has the same content as one that is filled one entry at a time.
 
 import RegnumEngine
 import Testing
 
 @Suite struct IndexFillTests {
-    /// Values that are hard to order: equal ones, equal beginnings, zero bytes at the end, empty and long ones, nulls.
+    /// Values that are hard to order: equal ones, equal prefixes, zero bytes at the end, empty and long ones, nulls.
     private static func entries(_ kind: IndexTree.Kind, _ count: Int) -> [ModelEntry] {
         var random = SeededNumbers(kind == .fixed ? 5 : 6)
         let numbers: [UInt64] = [0, 1, .max, .max - 1, 1 << 63, 1 << 32]
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(
-        "filled at once, in any number of pieces, it is the tree that single entries make",
+        "A bulk fill, in any number of parts, makes the tree that single inserts make",
         arguments: [IndexTree.Kind.fixed, .bytes], [1, 7, 1000, IndexFill.limit])
     func equal(_ kind: IndexTree.Kind, _ limit: Int) throws {
         let entries = Self.entries(kind, 5000)
@@ -54,7 +54,7 @@ import Testing
         #expect(try home.tree.findings() == [])
     }
 
-    @Test("what is filled at once leaves full leaves, and nothing is left of nothing")
+    @Test("A bulk fill makes full leaves, and an empty one makes none")
     func full() throws {
         let home = try IndexTreeHome(.fixed)
         var random = SeededNumbers(8)

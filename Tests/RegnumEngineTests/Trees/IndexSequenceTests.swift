@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leaves of index trees that are sequences, as primary keys that are counted up make them: they hold up to 4,096 entries
-// instead of 1,024, and are cut where something else comes between.
+// Leaves of index trees that are sequences, as incrementing primary keys make them: they hold up to 4,096 entries
+// instead of 1,024, and are split if another entry comes between.
 
 import RegnumEngine
 import RegnumSimulation
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(
-        "a sequence takes few leaves, and the last one is short",
+        "A sequence takes few leaves, and the last one is short",
         arguments: [
             (1024, 1), (1025, 2), (2049, 2), (4096, 2), (4097, 2), (4700, 2), (5120, 2), (5121, 3), (10_000, 4),
         ])
@@ -31,7 +31,7 @@ import Testing
             #expect(try home.tree.findings() == [])
             try home.reopen()
             #expect(try home.tree.entries() == entries)
-            // An insert behind it unpacks the last leaf only: the others stay where they are.
+            // An insert at the end unpacks the last leaf only: the others stay unchanged.
             let before = home.live.count
             let key = UInt64(count + 1)
             let last = ModelEntry(isNull: isNull, value: isNull ? 0 : key * stride, key: key)
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    /// Entries of each leaf, in order.
+    /// The number of entries of each leaf, in order.
     static func leafRows(_ home: IndexTreeHome) throws -> [Int] {
         var rows: [Int] = []
         try home.tree.forEachBlock { ref in
@@ -52,12 +52,12 @@ import Testing
         return rows
     }
 
-    /// No sequence.
+    /// Not a sequence.
     static func uneven(_ key: UInt64) -> ModelEntry { ModelEntry(isNull: false, value: 3 * key + key % 2, key: key) }
 
-    // Each commit unpacked and packed the last leaf, half full on average, for the one entry that it brought.
+    // Each commit once unpacked and packed the last leaf, on average half full, for its single entry.
     @Test(
-        "values that come in at the end, a few at a time, go to a small leaf, which fills up the one before it",
+        "Values appended a few at a time go to a small leaf, which then fills up the one before it",
         arguments: [1, 10, 64, 65, 128, 1000])
     func tail(_ step: UInt64) throws {
         let home = try IndexTreeHome(.fixed)
@@ -73,7 +73,7 @@ import Testing
             let rows = try Self.leafRows(home)
             #expect(rows.dropLast(2).allSatisfy { $0 > 900 }, "\(rows)")
             let last = rows[rows.count - 1]
-            // None is made where many come in: the next time would unpack two leaves instead of one.
+            // None is made for a bulk insert: the next one would unpack two leaves instead of one.
             if step > 64 { #expect(rows.count == (entries.count + 1023) / 1024, "\(rows)") }
             if step <= 64 { #expect(last <= 64 || last % 64 == 0, "\(rows)") }
         }
@@ -82,7 +82,7 @@ import Testing
         #expect(try home.tree.entries() == entries)
     }
 
-    @Test("the end of a tree stays sound where a branch is full, where values become wide, and where entries go again")
+    @Test("The end of a tree stays valid if a branch is full, values become wide, or entries are removed")
     func tailCorners() throws {
         // A branch has 63 leaves.
         let home = try IndexTreeHome(.fixed)
@@ -120,7 +120,7 @@ import Testing
         #expect(try home.tree.entries() == entries)
     }
 
-    @Test("where the sequence is broken, leaves end, and none of them has few entries")
+    @Test("A broken sequence ends a leaf, and no leaf has few entries")
     func broken() throws {
         let (home, entries) = try Self.home(30_000)
         var left = entries
@@ -132,7 +132,7 @@ import Testing
         }
         let statistics = try home.tree.statistics()
         #expect(statistics.leafCount <= 16)
-        // Many at one place of a long leaf, in one transaction.
+        // Many at one position of a long leaf, in one transaction.
         try home.reopen()
         for _ in 0..<200 { #expect(try home.tree.remove(left.remove(at: left.count / 3))) }
         #expect(try home.tree.entries() == left)
@@ -145,7 +145,7 @@ import Testing
         [(false, 1, seed), (false, 3, seed), (false, 0, seed), (true, 0, seed)]
     }
 
-    @Test("agrees with a sorted array through inserts and removals anywhere", arguments: cases)
+    @Test("A tree of sequences matches a sorted array after inserts and removals anywhere", arguments: cases)
     func agreesWithModel(_ isNull: Bool, _ stride: UInt64, _ seed: RunSeed) throws {
         var random = SeededNumbers(seed.value)
         let (home, entries) = try Self.home(6000 + Int(random.next() % 10_000), stride: stride, isNull: isNull)
@@ -185,14 +185,14 @@ import Testing
     }
 
     @Test(
-        "damage of a long leaf under a recomputed tag is refused or read within the block",
+        "Damage of a long leaf under a recomputed tag is refused or read within the block",
         arguments: RunSeed.list(0...(RunScale.isOptimized ? 11 : 2)))
     func craftedDamage(_ seed: RunSeed) throws {
         let (home, _) = try Self.home(40_000, stride: seed.value % 3, isNull: seed.value % 4 == 3)
         try IndexTreeDamageTests.damage(home, .fixed, seed)
     }
 
-    @Test("more entries than the tree's record says are not collected")
+    @Test("No more entries are collected than the tree's record has")
     func moreThanRecorded() throws {
         let (home, _) = try Self.home(40_000, stride: 0)
         home.count = 20_000
@@ -202,7 +202,7 @@ import Testing
         #expect("\(error)".contains("an index tree is too large") && count < 25_000)
     }
 
-    /// What is stored into the head of a long leaf, and what must be said then.
+    /// A value stored into the header of a long leaf, and the expected error.
     static let heads: [(offset: Int, byte: UInt8, words: String)] = [
         (33, 0xff, "an index node has a wrong number of entries"),
         (34, 1, "an index leaf is too large"),
@@ -212,20 +212,20 @@ import Testing
         (55, 0x80, "an index leaf has a frame that is too wide"),
     ]
 
-    @Test("a long leaf that is none is refused", arguments: heads.indices)
+    @Test("An invalid long leaf is refused", arguments: heads.indices)
     func refused(_ number: Int) throws {
         let (home, _) = try Self.home(20_000)
         try expectRefusal(home, Self.heads[number].offset, Self.heads[number].byte, Self.heads[number].words)
     }
 
-    @Test("equal values of a long leaf whose keys do not ascend are refused", arguments: [false, true])
+    @Test("Equal values of a long leaf whose keys do not ascend are refused", arguments: [false, true])
     func keysOutOfOrder(_ isNull: Bool) throws {
         let (home, _) = try Self.home(20_000, stride: 0, isNull: isNull)
         // The highest byte of the stride of the keys.
         try expectRefusal(home, 71, 0xff, "an index leaf is out of order")
     }
 
-    @Test("a leaf of bytes that is as long is refused")
+    @Test("A leaf of bytes of the same length is refused")
     func longLeafOfBytes() throws {
         let (home, _) = try Self.home(5000, isNull: true)
         var refs: [BlockRef] = []

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damaged nodes: without a matching tag they are refused by their hash; with one, by the check of the layout,
-// or they are read without leaving the block.
+// Damaged nodes: without a matching tag they are refused by their hash; with one, by the layout check, or they are read
+// without leaving the block.
 
 import RegnumEngine
 import RegnumSimulation
@@ -26,7 +26,7 @@ import Testing
         return home
     }
 
-    @Test("a flipped byte in any block is found by its tag", arguments: [IndexTree.Kind.fixed, .bytes])
+    @Test("The tag detects a flipped byte in any block", arguments: [IndexTree.Kind.fixed, .bytes])
     func flippedByte(_ kind: IndexTree.Kind) throws {
         let home = try Self.home(kind, 5)
         var random = SeededNumbers(1)
@@ -46,12 +46,12 @@ import Testing
         [(.fixed, $0), (.bytes, $0)]
     }
 
-    @Test("damage under a recomputed tag is refused or read within the block", arguments: seeds)
+    @Test("Damage under a recomputed tag is refused or read within the block", arguments: seeds)
     func craftedDamage(_ kind: IndexTree.Kind, _ seed: RunSeed) throws {
         try Self.damage(try Self.home(kind, seed.value), kind, seed)
     }
 
-    /// Damages blocks of the tree, uses it each time, and puts them right again.
+    /// Damages blocks of the tree, uses it each time, and restores them.
     static func damage(_ home: IndexTreeHome, _ kind: IndexTree.Kind, _ seed: RunSeed) throws {
         var random = SeededNumbers(seed.value &+ 77)
         var refs: [BlockRef] = []
@@ -76,7 +76,7 @@ import Testing
         #expect(try home.tree.findings() == [])
     }
 
-    /// Puts right the tags of all blocks, children first, as an attacker could; returns the root's ref.
+    /// Recomputes the tags of all blocks, children first, as an attacker could; returns the root's ref.
     static func retagged(_ home: IndexTreeHome, _ refs: [BlockRef]) -> BlockRef {
         var tags: [UInt64: BlockRef] = [:]
         var last = BlockRef.none
@@ -101,7 +101,7 @@ import Testing
         return last
     }
 
-    /// Everything a session does with a tree. Errors are welcome, leaving the block is not.
+    /// Every operation of a session on a tree. Errors are allowed, reads outside the block are not.
     static func use(
         _ home: IndexTreeHome, _ root: BlockRef, _ kind: IndexTree.Kind, _ random: inout SeededNumbers
     ) {
@@ -135,7 +135,7 @@ import Testing
         } catch {}
     }
 
-    @Test("a value may end with its page but not after it")
+    @Test("A value may end with its page but not after it")
     func valueEnd() throws {
         let home = try IndexTreeHome(.bytes)
         for i in 0..<9 { try home.tree.insert(ModelEntry(bytes: Array("v\(i)".utf8), key: UInt64(i * i))) }
@@ -154,13 +154,13 @@ import Testing
             leaf.storeBytes(of: UInt16(end), toByteOffset: 72 + 16 + 2 * i, as: UInt16.self)
             leaf.storeBytes(of: UInt8(i), toByteOffset: heap + (i == 0 ? 0 : end - 400), as: UInt8.self)
         }
-        // The first value now takes what the others leave.
+        // The first value now takes the space that the others leave.
         try IndexNodeLayout.check(home.root, leaf)
         leaf.storeBytes(of: UInt16(4096 - heap + 1), toByteOffset: 72 + 16 + 16, as: UInt16.self)
         #expect(throws: EngineError.self) { try IndexNodeLayout.check(home.root, leaf) }
     }
 
-    /// Kind of tree, whether its root branch is meant (else its first leaf), byte offset, byte.
+    /// Kind of tree, whether its root branch is damaged (otherwise its first leaf), byte offset, byte.
     static let fields: [(IndexTree.Kind, Bool, Int, UInt8)] = [
         (.fixed, false, 33, 4), (.fixed, false, 35, 0xff), (.fixed, false, 36, 3), (.fixed, false, 37, 5),
         (.fixed, false, 38, 2), (.fixed, false, 39, 1), (.fixed, false, 55, 0xff),
@@ -169,7 +169,7 @@ import Testing
         (.fixed, true, 39, 12), (.fixed, true, 40, 1), (.bytes, true, 32, 65), (.bytes, true, 39, 0xff),
     ]
 
-    @Test("a field of a node that cannot be is refused", arguments: fields)
+    @Test("An impossible field of a node is refused", arguments: fields)
     func badField(_ kind: IndexTree.Kind, _ isBranch: Bool, _ offset: Int, _ byte: UInt8) throws {
         let home = try Self.home(kind, 1400)
         var refs: [BlockRef] = []
@@ -185,7 +185,7 @@ import Testing
     }
 
     @Test(
-        "the layout check survives blocks of random bytes",
+        "The layout check survives blocks of random bytes",
         arguments: 0..<(RunScale.isOptimized ? 20 : 3) as Range<UInt64>)
     func randomBytes(_ seed: UInt64) throws {
         var random = SeededNumbers(seed)

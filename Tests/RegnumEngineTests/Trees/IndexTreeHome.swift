@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tree in a pretended file: commits go to a region of memory through the sealer and are read back through
-// the block reader, every block hashed and checked anew.
+// A tree in a simulated file: commits go to a memory region through the sealer and are read back through the block
+// reader, and every block is hashed and checked again.
 
 import RegnumEngine
 import RegnumSystem
@@ -76,7 +76,7 @@ final class IndexTreeHome {
         return isRight && reached == live
     }
 
-    /// A new session over the same bytes: nothing is taken for verified.
+    /// A new session over the same bytes: no block counts as verified.
     func reopen() throws {
         space = BlockSpace(reader: try BlockReader(region: region, seal: FileSeal(hash: hash)))
         tree = IndexTree(space: space, kind: kind, root: root, count: count)
@@ -160,7 +160,7 @@ extension IndexTree {
         return try entry.bytes.withUnsafeBytes { try rank(bytes: $0, key: entry.key) }
     }
 
-    /// All entries from `start` (nil: the first), at most `limit`.
+    /// At most `limit` entries from `start` (nil: the first).
     func entries(from start: ModelEntry? = nil, limit: Int = .max) throws -> [ModelEntry] {
         var cursor = IndexCursor(self)
         var result: [ModelEntry] = []

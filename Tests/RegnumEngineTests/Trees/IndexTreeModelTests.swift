@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The index tree against a sorted array, through commits, rollbacks and reopenings.
+// The index tree compared with a sorted array, through commits, rollbacks and reopenings.
 
 import RegnumEngine
 import RegnumSimulation
 import Testing
 
 @Suite struct IndexTreeModelTests {
-    /// How values are drawn: the shapes of real columns, and those that are hard on a node.
+    /// The distributions of values: the shapes of real columns, and those that stress a node.
     enum Pattern: CaseIterable, Sendable {
         case sequential, random64, fewValues, oneValue, sameEntry, nullable, clustered
     }
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(
-        "agrees with a sorted array through inserts, removals, commits, rollbacks and reopenings",
+        "A tree matches a sorted array through inserts, removals, commits, rollbacks and reopenings",
         arguments: cases)
     func agreesWithModel(_ kind: IndexTree.Kind, _ pattern: Pattern, _ seed: RunSeed) throws {
         let home = try IndexTreeHome(kind)

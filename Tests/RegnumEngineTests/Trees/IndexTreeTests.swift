@@ -5,13 +5,13 @@ import RegnumEngine
 import Testing
 
 @Suite struct IndexTreeTests {
-    @Test("numbers keep their order when encoded", arguments: [Int64.min, -2, -1, 0, 1, .max - 1] as [Int64])
+    @Test("Numbers keep their order when encoded", arguments: [Int64.min, -2, -1, 0, 1, .max - 1] as [Int64])
     func encodes(_ value: Int64) {
         #expect(IndexKey.encode(value) < IndexKey.encode(value + 1))
         #expect(IndexKey.decode(IndexKey.encode(value)) == value)
     }
 
-    @Test("an empty tree finds nothing and seals to no block", arguments: [IndexTree.Kind.fixed, .bytes])
+    @Test("An empty tree finds nothing and seals to no block", arguments: [IndexTree.Kind.fixed, .bytes])
     func empty(_ kind: IndexTree.Kind) throws {
         let home = try IndexTreeHome(kind)
         #expect(try home.tree.entries().isEmpty)
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(
-        "ascending inserts leave full leaves, and long ones where many are committed at once",
+        "Ascending inserts make full leaves, and long ones if many are committed at once",
         arguments: [(1, 26, 2), (10, 31, 2), (1000, 98, 3)])
     func ascendingFill(_ commits: Int, _ leafCount: Int, _ depth: Int) throws {
         let home = try IndexTreeHome(.fixed)
@@ -45,7 +45,7 @@ import Testing
         #expect(try home.tree.findings() == [])
     }
 
-    @Test("inserts in any order, committed at once, leave leaves that are at least nine tenths full")
+    @Test("Inserts in any order, committed at once, make leaves that are at least nine tenths full")
     func randomFill() throws {
         let home = try IndexTreeHome(.fixed)
         var random = SeededNumbers(3)
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(
-        "removing most entries merges leaves and lowers the tree", arguments: [IndexTree.Kind.fixed, .bytes])
+        "Removing most entries merges leaves and lowers the tree", arguments: [IndexTree.Kind.fixed, .bytes])
     func merges(_ kind: IndexTree.Kind) throws {
         let home = try IndexTreeHome(kind)
         var random = SeededNumbers(11)
@@ -79,7 +79,7 @@ import Testing
         #expect(try home.tree.entries() == entries.sorted())
     }
 
-    @Test("sorted entries in bulk are what single inserts make", arguments: [0, 1, 511, 512, 513, 5000])
+    @Test("A bulk insert of sorted entries makes the tree of single inserts", arguments: [0, 1, 511, 512, 513, 5000])
     func bulk(_ n: Int) throws {
         let home = try IndexTreeHome(.fixed)
         try home.tree.insertNull(key: 9)
@@ -97,7 +97,7 @@ import Testing
         #expect(try home.tree.entries() == model)
     }
 
-    @Test("values at both ends of the range are kept and found")
+    @Test("Values at both ends of the range are stored and found")
     func extremes() throws {
         let home = try IndexTreeHome(.fixed)
         for value in [0, 1, UInt64.max - 1, .max] {
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(
-        "values longer than the tree keeps are told apart by their ends",
+        "Long values that differ only in their last byte are distinguished",
         arguments: [999, 1000, 1001, 5000, 1 << 20])
     func longValues(_ byteCount: Int) throws {
         let home = try IndexTreeHome(.bytes)
@@ -137,7 +137,7 @@ import Testing
         #expect(try home.tree.findings() == [])
     }
 
-    @Test("a change of one entry rewrites one path")
+    @Test("A change of one entry rewrites one path")
     func rewritesPath() throws {
         let home = try IndexTreeHome(.fixed)
         for id in 1...200_000 {
@@ -150,7 +150,7 @@ import Testing
         #expect(home.nextPage - before == 3)
     }
 
-    @Test("a cursor ends a range by its upper bound")
+    @Test("A cursor ends a range by its upper bound")
     func range() throws {
         let home = try IndexTreeHome(.fixed)
         for id in 1...5000 { try home.tree.insert(value: UInt64(id), key: UInt64(id)) }

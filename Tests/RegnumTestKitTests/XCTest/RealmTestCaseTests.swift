@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The base class for XCTest, with XCTest.
+// Tests the base class for XCTest with XCTest.
 
 import Foundation
 import Regnum

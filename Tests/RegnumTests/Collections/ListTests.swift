@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists: what holds for unmanaged ones holds for managed ones.
+// Lists: unmanaged and managed lists behave alike.
 
 import Foundation
 import Testing
@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Lists")
 struct ListTests {
-    /// A keeper, managed or not, and a way to change it.
+    /// A keeper, managed or not, and a closure that changes it.
     static func with(_ managed: Bool, _ body: (Keeper) throws -> Void) throws {
         let keeper = Keeper()
         guard managed else { return try body(keeper) }
@@ -19,7 +19,7 @@ struct ListTests {
         }
     }
 
-    @Test("every change of a list of values does what its name says", arguments: [false, true])
+    @Test("Every mutation of a list of values has the effect that its name says", arguments: [false, true])
     func values(_ managed: Bool) throws {
         try Self.with(managed) { keeper in
             let list = keeper.words
@@ -52,7 +52,7 @@ struct ListTests {
         }
     }
 
-    @Test("assigning a list copies its elements and keeps the instance", arguments: [false, true])
+    @Test("Assigning a list copies its elements and keeps the instance", arguments: [false, true])
     func assignment(_ managed: Bool) throws {
         try Self.with(managed) { keeper in
             let list = keeper.words
@@ -67,7 +67,7 @@ struct ListTests {
         }
     }
 
-    @Test("a loop runs over the order at its start", arguments: [false, true])
+    @Test("A loop runs over the order at its start", arguments: [false, true])
     func snapshot(_ managed: Bool) throws {
         try Self.with(managed) { keeper in
             keeper.words.append(objectsIn: ["a", "b", "c"])
@@ -81,7 +81,7 @@ struct ListTests {
         }
     }
 
-    @Test("appending an unmanaged object to a managed list adds it")
+    @Test("Appending an unmanaged object to a managed list adds it")
     func adds() throws {
         let realm = try makeRealm()
         let keeper = Keeper()
@@ -100,7 +100,7 @@ struct ListTests {
         #expect(keeper.hounds.isEmpty)
     }
 
-    @Test("a list outlives the accessor it came from, and ends with its owner")
+    @Test("A list outlives its accessor, and is invalidated with its owner")
     func outlives() throws {
         let realm = try makeRealm()
         try realm.write { realm.add(Keeper(value: ["name": "k", "words": ["w"]] as [String: Any])) }
@@ -111,7 +111,7 @@ struct ListTests {
         #expect(list?.isInvalidated == true)
     }
 
-    @Test("unmanaged lists are equal by elements, managed ones by their place")
+    @Test("Unmanaged lists are equal by elements, managed ones by their location")
     func equality() throws {
         let a = List<Int>()
         let b = List<Int>()

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Creating and updating")
 struct CreateTests {
-    @Test("missing keys take the defaults of the class, and leave stored values alone in an update")
+    @Test("Missing keys take the defaults of the class, and an update leaves their stored values unchanged")
     func missingKeys() throws {
         let realm = try makeRealm()
         try realm.write {
@@ -23,7 +23,7 @@ struct CreateTests {
         }
     }
 
-    @Test("nested dictionaries make and update objects with the same policy")
+    @Test("Nested dictionaries create and update objects with the same policy")
     func nested() throws {
         let realm = try makeRealm()
         try realm.write {
@@ -47,7 +47,7 @@ struct CreateTests {
     }
 
     @Test(
-        "adding with a policy updates the object with the same primary key",
+        "Adding with a policy updates the object with the same primary key",
         arguments: [
             Realm.UpdatePolicy.modified, .all,
         ])
@@ -66,7 +66,7 @@ struct CreateTests {
         }
     }
 
-    @Test(".modified writes only what differs, .all writes everything")
+    @Test("`.modified` writes only what differs, `.all` writes everything")
     func modified() throws {
         let realm = try makeRealm()
         try realm.write {
@@ -80,7 +80,7 @@ struct CreateTests {
         }
     }
 
-    @Test("objects of another Realm are copied with what they link to, circles too")
+    @Test("Objects of another Realm are copied with their linked objects, cycles too")
     func copies() throws {
         let source = try makeRealm()
         let target = try makeRealm()
@@ -99,7 +99,7 @@ struct CreateTests {
         #expect(target.objects(Hound.self).count == 1 && keeper.realm == source)
     }
 
-    @Test("an object of the same Realm without a primary key is copied, its links are shared")
+    @Test("An object of the same Realm without a primary key is copied, and its links are shared")
     func sameRealm() throws {
         let realm = try makeRealm()
         try realm.write {
@@ -111,7 +111,7 @@ struct CreateTests {
         }
     }
 
-    @Test("refusals of adding name what is wrong")
+    @Test("The error of a refused add names the cause")
     func refusals() async {
         let duplicate = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let realm = try makeRealm()

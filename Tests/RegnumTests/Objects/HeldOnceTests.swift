@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// References that are seen, and made, by the word of reference counts: they must be what Swift's runtime says they are.
+// References that are detected and created through the reference-count word: the result must match Swift's runtime.
 
 import Testing
 
@@ -32,14 +32,14 @@ import Testing
         held.release()
     }
 
-    /// One that is made without the runtime is counted as one that the runtime makes.
+    /// A reference created without the runtime counts like one that the runtime creates.
     @Test func secondReferences() {
         var ends = 0
         let held = Unmanaged.passRetained(Leaf { ends += 1 })
         let byRuntime = counts(held.retain())
         held.release()
         for _ in 0..<3 {
-            // Kept unmanaged: what the compiler keeps of a variable is its own affair.
+            // Kept unmanaged, because the compiler may release a variable early.
             let second = Unmanaged.passRetained(held.secondReference())
             #expect(counts(held) == byRuntime && !held.isHeldOnce)
             let third = second.retain()

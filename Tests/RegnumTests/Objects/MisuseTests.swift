@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Misuse ends the process; here each in a process of its own.
+// Programmer errors end the process; each test runs one in a separate process.
 
 import Foundation
 import Testing
 
 @testable import Regnum
 
-@Suite("Misuse of objects")
+@Suite("Programmer errors with objects")
 struct MisuseTests {
-    /// The words that a process wrote before it ended.
+    /// The message that a process wrote before it ended.
     static func words(_ result: ExitTest.Result?) -> String {
         String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     }
 
-    @Test("setting a property outside of a write")
+    @Test("Setting a property outside a write ends the process")
     func outsideWrite() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let realm = try makeRealm()
@@ -24,7 +24,7 @@ struct MisuseTests {
         #expect(Self.words(result).contains("Cannot modify managed objects outside of a write transaction."))
     }
 
-    @Test("reading a deleted object")
+    @Test("Reading a deleted object ends the process")
     func deleted() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let realm = try makeRealm()
@@ -36,7 +36,7 @@ struct MisuseTests {
         #expect(Self.words(result).contains("Object has been deleted or invalidated."))
     }
 
-    @Test("reading on another thread")
+    @Test("Reading on another thread ends the process")
     func wrongThread() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let realm = try makeRealm()
@@ -49,7 +49,7 @@ struct MisuseTests {
         #expect(Self.words(result).contains("Realm accessed from incorrect thread."))
     }
 
-    @Test("an element out of bounds")
+    @Test("An index out of bounds ends the process")
     func bounds() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = List<Int>()[3]
@@ -57,7 +57,7 @@ struct MisuseTests {
         #expect(Self.words(result).contains("Index 3 is out of bounds (must be less than 0)."))
     }
 
-    @Test("adding an object of another Realm, and changing a primary key")
+    @Test("Adding an object of another Realm, or changing a primary key, ends the process")
     func otherRealm() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let realm = try makeRealm()
@@ -78,7 +78,7 @@ struct MisuseTests {
         #expect(Self.words(key).contains("Primary key can't be changed to '2' after an object is inserted."))
     }
 
-    @Test("a value that does not fit")
+    @Test("A value of the wrong type ends the process")
     func badValue() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = Hound(value: ["id": "one"])

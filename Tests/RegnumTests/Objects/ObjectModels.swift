@@ -64,7 +64,7 @@ final class AllTypes: Object {
     @Persisted var link: AllTypes?
 }
 
-/// Declared as before `@Persisted var x: List`.
+/// Declared in the form before `@Persisted var x: List`.
 final class Notebook: Object {
     @Persisted var id = ""
     @Persisted var image: String?
@@ -106,7 +106,7 @@ final class Renamed: Object {
     override class func propertiesMapping() -> [String: String] { ["name": "full_name"] }
 }
 
-/// A Realm in memory with the classes above, as an own database for each call.
+/// A Realm in memory with the classes above; each call makes a separate database.
 func makeRealm(_ types: [ObjectBase.Type]? = nil) throws -> Realm {
     let listed =
         types ?? [

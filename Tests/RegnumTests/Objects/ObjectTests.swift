@@ -51,7 +51,7 @@ struct ObjectTests {
         }
     }
 
-    @Test("unset properties have the defaults of their types")
+    @Test("Unset properties have the defaults of their types")
     func defaults() {
         let object = AllTypes()
         #expect(
@@ -64,7 +64,7 @@ struct ObjectTests {
         #expect(object.uuid != AllTypes().uuid)
     }
 
-    @Test("all values survive adding, for the same accessor and for another one")
+    @Test("All values survive adding, read through the same accessor and through another")
     func addAll() throws {
         let realm = try makeRealm()
         let object = Self.filled()
@@ -82,7 +82,7 @@ struct ObjectTests {
         #expect(found[0].optGrade == .high && found[1].optGrade == nil)
     }
 
-    @Test("all values can be set on managed objects, in every order of commits")
+    @Test("All values can be set on managed objects, in every order of commits")
     func setAll() throws {
         let realm = try makeRealm()
         let object = AllTypes()
@@ -109,7 +109,7 @@ struct ObjectTests {
         #expect(Self.values(object) == Self.values(other))
     }
 
-    @Test("a query inside the write sees what setters stored a moment ago")
+    @Test("A query inside the write sees the values just set")
     func liveInWrite() throws {
         let realm = try makeRealm()
         try realm.write {
@@ -132,7 +132,7 @@ struct ObjectTests {
         }
     }
 
-    @Test("links are added with the object, cycles too, and read back")
+    @Test("Links are added with the object, cycles too, and read back")
     func links() throws {
         let realm = try makeRealm()
         let keeper = Keeper()
@@ -154,7 +154,7 @@ struct ObjectTests {
         #expect(hound.master?.name == "Ben" && realm.objects(Keeper.self).count == 2)
     }
 
-    @Test("a cycle of objects is not kept alive by being added")
+    @Test("Adding a cycle of objects does not keep it alive")
     func noLeak() throws {
         let realm = try makeRealm()
         weak var first: Hound?
@@ -173,7 +173,7 @@ struct ObjectTests {
         #expect(first == nil && second == nil)
     }
 
-    @Test("stored lets are stored, and belong to every accessor")
+    @Test("Stored `let` properties are persisted, and belong to every accessor")
     func storedLets() throws {
         let realm = try makeRealm()
         let book = Notebook()
@@ -195,7 +195,7 @@ struct ObjectTests {
         #expect(holder.tagged[0].holders.count == 1)
     }
 
-    @Test("ignored properties stay with the instance")
+    @Test("Ignored properties stay with the instance")
     func ignored() throws {
         let realm = try makeRealm()
         let object = Ignoring(value: ["name": "n"])
@@ -207,7 +207,7 @@ struct ObjectTests {
         #expect(other.name == "n" && other.address == "unknown" && other.plain == 7)
     }
 
-    @Test("values come from dictionaries, arrays and objects")
+    @Test("Objects can be created from dictionaries, arrays and objects")
     func initValue() {
         let hound = Hound(
             value: [
@@ -224,7 +224,7 @@ struct ObjectTests {
                 && keeper.hounds[0].id == 9)
     }
 
-    @Test("properties can be reached by name")
+    @Test("Properties can be read and set by name")
     func subscripts() throws {
         let hound = Hound(value: ["id": 1])
         hound["mood"] = "lively"
@@ -239,7 +239,7 @@ struct ObjectTests {
         #expect(hound.name == "Z" && hound.value(forKeyPath: "master.name") == nil)
     }
 
-    @Test("descriptions nest, and show nil as (null)")
+    @Test("Descriptions nest, and show nil as (null)")
     func descriptions() {
         let keeper = Keeper(value: ["name": "Ann"])
         keeper.words.append("hi")
@@ -252,7 +252,7 @@ struct ObjectTests {
         #expect(lines.suffix(2) == ["\tbest = (null);", "}"])
     }
 
-    @Test("deleted and rolled-back objects are invalidated")
+    @Test("Deleted and rolled-back objects are invalidated")
     func invalidation() throws {
         let realm = try makeRealm()
         let keeper = Keeper()
@@ -272,7 +272,7 @@ struct ObjectTests {
         #expect(last.isInvalidated && realm.objects(Keeper.self).count == 1)
     }
 
-    @Test("equality goes by row only with a primary key")
+    @Test("Objects without a primary key are equal by identity, others by row")
     func equality() throws {
         let realm = try makeRealm()
         try realm.write {
@@ -288,7 +288,7 @@ struct ObjectTests {
     }
 
     @Test(
-        "dates equal the originals after the round trip",
+        "Dates equal the originals after the round trip",
         arguments: [
             Date(timeIntervalSinceReferenceDate: 0), Date(timeIntervalSince1970: 0), Date.distantPast,
             Date.distantFuture,
@@ -302,7 +302,7 @@ struct ObjectTests {
         #expect(time.seconds.signum() * Int64(time.nanoseconds.signum()) >= 0)
     }
 
-    @Test("dates outside of all time are the first and the last, NaN is 1970")
+    @Test("Dates out of range become the first or the last date, and NaN becomes 1970")
     func wildDates() {
         #expect(DateCoding.timestamp(Date(timeIntervalSinceReferenceDate: .nan)).seconds == 0)
         #expect(DateCoding.timestamp(Date(timeIntervalSinceReferenceDate: .infinity)).seconds == .max)

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// What iteration hands out, and when it may hand out the same accessor again.
+// The objects that iteration returns, and when it may reuse the same accessor.
 
 import Foundation
 import Testing
 
 @testable import Regnum
 
-/// No lists and no stored fields: its accessors are recycled.
+/// No lists and no stored fields: its accessors are reused.
 private class Row: Object {
     @Persisted var number = 0
     @Persisted var text = ""
 }
 
-/// Does something when one of its objects ends.
+/// Runs a closure when one of its objects is deinitialised.
 private class Ending: Object {
     @Persisted var number = 0
     nonisolated(unsafe) static var atEnd: (() -> Void)?
     deinit { Self.atEnd?() }
 }
 
-/// As `Ending`, of a test of its own: they run beside each other.
+/// Like `Ending`, for a test of its own, because the tests run in parallel.
 private class EndingBeside: Object {
     @Persisted var number = 0
     nonisolated(unsafe) static var atEnd: (() -> Void)?
     deinit { Self.atEnd?() }
 }
 
-/// As `Ending`.
+/// Like `Ending`.
 private class EndingByPosition: Object {
     @Persisted var number = 0
     nonisolated(unsafe) static var atEnd: (() -> Void)?
@@ -50,21 +50,21 @@ struct ObjectCursorTests {
         return way == .table ? all : all.filter("number >= 0")
     }
 
-    @Test("a loop visits every object once, in the order of keys", arguments: Way.allCases)
+    @Test("A loop visits every object once, in the order of keys", arguments: Way.allCases)
     private func visitsAll(way: Way) {
         var numbers: [Int] = []
         for row in rows(way) { numbers.append(row.number) }
         #expect(numbers == Array(0..<3000))
     }
 
-    @Test("an accessor nobody holds is handed out again", arguments: Way.allCases)
+    @Test("An accessor without other references is reused", arguments: Way.allCases)
     private func recycles(way: Way) {
         var addresses: Set<UInt> = []
         for row in rows(way) { addresses.insert(UInt(bitPattern: Unmanaged.passUnretained(row).toOpaque())) }
         #expect(addresses.count < 10)
     }
 
-    @Test("elements held strongly stay what they were", arguments: Way.allCases)
+    @Test("Strongly held elements stay unchanged", arguments: Way.allCases)
     private func strong(way: Way) {
         var kept: [Row] = []
         for row in rows(way) where row.number % 7 == 0 { kept.append(row) }
@@ -72,7 +72,7 @@ struct ObjectCursorTests {
         #expect(Array(rows(way)).map(\.number) == Array(0..<3000))
     }
 
-    @Test("a weak reference to an element never shows another one", arguments: Way.allCases)
+    @Test("A weak reference to an element never shows another one", arguments: Way.allCases)
     private func weakly(way: Way) {
         weak var first: Row?
         for row in rows(way) {
@@ -81,13 +81,13 @@ struct ObjectCursorTests {
         }
     }
 
-    @Test("an accessor with an unowned reference to it is not handed out again", arguments: Way.allCases)
+    @Test("An accessor with an unowned reference to it is not reused", arguments: Way.allCases)
     private func unownedly(way: Way) {
         final class Holder { unowned let row: Row; init(_ row: Row) { self.row = row } }
         var holder: Holder?
         var first: UInt = 0
         for row in rows(way) {
-            // The memory of an object is not used anew while an unowned reference to it exists.
+            // The memory of an object is not reused while an unowned reference to it exists.
             let address = UInt(bitPattern: Unmanaged.passUnretained(row).toOpaque())
             if row.number == 0 {
                 holder = Holder(row)
@@ -100,14 +100,14 @@ struct ObjectCursorTests {
         withExtendedLifetime(holder) {}
     }
 
-    @Test("an element in a closure stays what it was", arguments: Way.allCases)
+    @Test("An element captured by a closure stays unchanged", arguments: Way.allCases)
     private func closures(way: Way) {
         var closures: [() -> Int] = []
         for row in rows(way) where row.number < 20 { closures.append { row.number } }
         #expect(closures.map { $0() } == Array(0..<20))
     }
 
-    @Test("deleting each element as it comes empties the table", arguments: Way.allCases)
+    @Test("Deleting each element during a loop empties the table", arguments: Way.allCases)
     private func deleting(way: Way) throws {
         var seen = 0
         try realm.write {
@@ -121,7 +121,7 @@ struct ObjectCursorTests {
         #expect(realm.objects(Row.self).isEmpty)
     }
 
-    @Test("adding in a loop neither ends nor lengthens it", arguments: Way.allCases)
+    @Test("Adding objects in a loop neither ends nor lengthens it", arguments: Way.allCases)
     private func adding(way: Way) throws {
         var seen = 0
         try realm.write {
@@ -135,7 +135,7 @@ struct ObjectCursorTests {
         #expect(realm.objects(Row.self).count == 6000)
     }
 
-    @Test("deleting others leaves no element out and repeats none", arguments: Way.allCases)
+    @Test("Deleting other objects in a loop skips and repeats no element", arguments: Way.allCases)
     private func deletingOthers(way: Way) throws {
         var numbers: [Int] = []
         try realm.write {
@@ -150,7 +150,7 @@ struct ObjectCursorTests {
         #expect(numbers == (0..<3000).filter { $0 % 10 != 6 })
     }
 
-    @Test("changing the property that a filter asks for does not disturb the loop over it")
+    @Test("Changing the property of a filter does not disturb the loop over its results")
     func mutatingCondition() throws {
         var seen = 0
         try realm.write {
@@ -163,7 +163,7 @@ struct ObjectCursorTests {
         #expect(realm.objects(Row.self).filter("number < 2000").count == 0)
     }
 
-    @Test("a loop in a transaction that is cancelled goes on over what is left")
+    @Test("A loop in a cancelled transaction continues over the remaining objects")
     func cancelling() throws {
         var numbers: [Int] = []
         realm.beginWrite()
@@ -175,7 +175,7 @@ struct ObjectCursorTests {
         #expect(numbers == Array(0..<3000))
     }
 
-    @Test("few objects of which some are gone, with others added in the loop, are visited once")
+    @Test("After deletions, a loop that adds objects visits each old object once")
     func fewWithGaps() throws {
         var numbers: [Int] = []
         try realm.write {
@@ -190,8 +190,8 @@ struct ObjectCursorTests {
         #expect(realm.objects(Row.self).map(\.number) == Array(0..<39) + Array(100..<139))
     }
 
-    // The step looked at the group of the last object after it had let go of it.
-    @Test("objects whose end commits, cancels or deletes do not disturb the loop that lets go of them")
+    // A step once accessed the group of the last object after it had released it.
+    @Test("A loop is not disturbed if the deinit of an element commits, cancels or deletes")
     func ending() throws {
         let realm = try Realm(configuration: .init(inMemoryIdentifier: UUID().uuidString, objectTypes: [Ending.self]))
         try realm.write { for number in 0..<100 { realm.create(Ending.self, value: ["number": number]) } }
@@ -218,8 +218,8 @@ struct ObjectCursorTests {
         _ = seen
     }
 
-    // The accessor was let go of before another one took its place, so that it was let go of twice.
-    @Test("a copy of the iterator that goes on while an object ends shares the place with it")
+    // The accessor was once released before another replaced it, so that it was released twice.
+    @Test("A copy of the iterator that advances while an object is deinitialised shares its position")
     func copied() throws {
         let realm = try Realm(
             configuration: .init(inMemoryIdentifier: UUID().uuidString, objectTypes: [EndingBeside.self]))
@@ -246,14 +246,14 @@ struct ObjectCursorTests {
         _ = seen
     }
 
-    @Test("objects by position are the right ones, whatever is read by position while one of them ends")
+    @Test("Access by position is correct, also while the deinit of an element accesses other positions")
     func byPosition() throws {
         let configuration = Realm.Configuration(
             inMemoryIdentifier: UUID().uuidString, objectTypes: [EndingByPosition.self])
         do {
             let realm = try Realm(configuration: configuration)
             try realm.write { for number in 0..<100 { realm.create(EndingByPosition.self, value: ["number": number]) } }
-            // What it holds ends outside of the access.
+            // The captured values are released outside the access.
             defer { withExtendedLifetime(EndingByPosition.atEnd) { EndingByPosition.atEnd = nil } }
             let all = realm.objects(EndingByPosition.self)
             var (isBusy, ended) = (false, 0)
@@ -273,7 +273,7 @@ struct ObjectCursorTests {
             #expect(ended > 40)
             _ = seen
         }
-        // In memory: what was there is gone with the last accessor that kept it open.
+        // In memory: the data is gone with the last accessor that kept the database open.
         #expect(try Realm(configuration: configuration).isEmpty)
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text that a type-safe query prints of itself, which programs compare to the letter.
+// The text that a type-safe query prints for itself, which programs compare exactly.
 
 import Foundation
 import Testing
@@ -40,7 +40,7 @@ private struct Printed: Sendable, CustomTestStringConvertible {
 
 struct QueryPrintingTests {
     @Test(
-        "a type-safe query prints as RealmSwift prints it",
+        "A type-safe query prints as RealmSwift prints it",
         arguments: [
             Printed("(age == %@)", 1) { $0.age == 5 },
             Printed("(age != %@)", 1) { $0.age != 5 },
@@ -109,8 +109,8 @@ struct QueryPrintingTests {
         #expect(arguments.count == printed.count)
     }
 
-    // `!` of a path was asked as NOT, which whoever has no link satisfies, and printed as `== false`.
-    @Test("a negated path behind a link finds what it prints")
+    // `!` of a path was once evaluated as NOT, which objects without a link satisfy, and printed as `== false`.
+    @Test("A negated path over a link finds the objects that its printed text finds")
     func negatedPath() throws {
         let realm = try Realm(
             configuration: .init(
@@ -133,7 +133,7 @@ struct QueryPrintingTests {
         #expect(children.where { !$0.best.isTall }.map(\.name) == ["to small"])
     }
 
-    @Test("arguments stand in the order of the text")
+    @Test("Arguments are in the order of the text")
     func arguments() {
         let query = Query<Child>._constructForTesting()
         let (_, arguments) = (query.age == 5 && query.name == "a" && query.nick == nil)._constructPredicate()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results: live, lazy, ordered, filtered and summed up.
+// Results: live, lazy, ordered, filtered and aggregated.
 
 import Foundation
 import Testing
@@ -45,7 +45,7 @@ struct ResultsTests {
 
     private func names(_ dogs: Results<Dog>) -> [String] { Array(dogs.map(\.name)) }
 
-    @Test("filters of all forms find the same objects")
+    @Test("Filters of all forms find the same objects")
     func filters() {
         #expect(names(dogs.filter("age > 2")) == ["Fido", "Waldi"])
         #expect(names(dogs.filter("age > %@", 2)) == ["Fido", "Waldi"])
@@ -61,7 +61,7 @@ struct ResultsTests {
         #expect(names(dogs.filter("age > 0").filter("age < 6")) == ["Bello", "Fido"])
     }
 
-    @Test("conditions go through links and lists, with objects and nil as arguments")
+    @Test("Conditions follow links and lists, with objects and nil as arguments")
     func links() throws {
         let ann = try #require(realm.objects(Owner.self).first)
         #expect(dogs.filter("owner.name == 'Ann'").count == 3)
@@ -79,7 +79,7 @@ struct ResultsTests {
         #expect(names(dogs.where { !$0.age.contains(2...4) }) == ["Rex", "Waldi"])
     }
 
-    @Test("sorting, sorting again, and distinct")
+    @Test("Results can be sorted, sorted again, and made distinct")
     func order() {
         #expect(names(dogs.sorted(byKeyPath: "name")) == ["Bello", "Fido", "Rex", "Waldi"])
         #expect(names(dogs.sorted(by: \.name, ascending: false)) == ["Waldi", "Rex", "Fido", "Bello"])
@@ -89,7 +89,7 @@ struct ResultsTests {
         #expect(dogs.sorted(by: [Regnum.SortDescriptor]()).count == 4)
     }
 
-    @Test("lists and linking objects are filtered and sorted in their order")
+    @Test("Lists and linking objects can be filtered and sorted in their order")
     func otherSources() throws {
         let ann = try #require(realm.objects(Owner.self).first)
         #expect(names(ann.dogs.filter("age > 0")) == ["Waldi", "Fido", "Bello"])
@@ -104,7 +104,7 @@ struct ResultsTests {
         #expect(ann.owned.count == 2)
     }
 
-    @Test("figures over a property, nulls left out")
+    @Test("Aggregates over a property skip nulls")
     func figures() {
         #expect(dogs.sum(ofProperty: "age") as Int == 12)
         #expect(dogs.sum(of: \.age) == 12)
@@ -120,7 +120,7 @@ struct ResultsTests {
         #expect(dogs.value(forKey: "name") as? [String] == ["Rex", "Bello", "Fido", "Waldi"])
     }
 
-    @Test("positions, elements by index set, and the description")
+    @Test("Results give positions, elements by index set, and a description")
     func positions() throws {
         let old = dogs.filter("age > 0")
         let fido = try #require(dogs.first { $0.name == "Fido" })
@@ -134,7 +134,7 @@ struct ResultsTests {
         #expect(dogs.description.contains("\t[3] Dog {\n\t\tname = Waldi;"))
     }
 
-    @Test("a property is set on all elements, though that takes them out of the results")
+    @Test("A property is set on all elements, even if that removes them from the results")
     func setValue() throws {
         let young = dogs.filter("age < 4")
         try realm.write { young.setValue(50, forKey: "age") }
@@ -143,7 +143,7 @@ struct ResultsTests {
     }
 
     @Test(
-        "text from a person that is not understood throws",
+        "User text that cannot be parsed throws",
         arguments: [
             ("age >", true), ("", true), ("age === 25", true), ("agee > 5", false), ("name > 5", false),
         ])
@@ -163,12 +163,12 @@ struct ResultsTests {
         }
     }
 
-    @Test("text from a person with arguments finds objects")
+    @Test("User text with arguments finds objects")
     func parsed() throws {
         #expect(try dogs.filter(ParsedPredicate(parsing: "age > %@", arguments: [2])).count == 2)
     }
 
-    @Test("a format predicate evaluates a managed object")
+    @Test("A format predicate evaluates a managed object")
     func evaluate() {
         let predicate = NSPredicate(format: "age > 2")
         #expect(predicate.evaluate(with: dogs[3]))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a configuration holds, refuses and says of itself.
+// The properties, refusals and description of a configuration.
 
 import Foundation
 import Testing
@@ -7,7 +7,7 @@ import Testing
 @testable import Regnum
 
 struct ConfigurationTests {
-    @Test("a file and an identifier exclude each other")
+    @Test("A file and an identifier exclude each other")
     func exclusion() {
         var configuration = Realm.Configuration()
         #expect(configuration.fileURL?.lastPathComponent == "default.realm")
@@ -20,7 +20,7 @@ struct ConfigurationTests {
         #expect(both.inMemoryIdentifier == "a")
     }
 
-    @Test("configurations are equal in place, key, mode and version")
+    @Test("Configurations are equal if location, key, mode and version are")
     func equality() {
         let one = Realm.Configuration(inMemoryIdentifier: "a")
         var other = one
@@ -34,7 +34,7 @@ struct ConfigurationTests {
         #expect(one != other)
     }
 
-    @Test("the description has a line a setting and hides the key")
+    @Test("The description has a line for each setting and hides the key")
     func description() {
         var configuration = Realm.Configuration(inMemoryIdentifier: "a", schemaVersion: 3)
         configuration.encryptionKey = Data(repeating: 7, count: 64)
@@ -54,7 +54,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "the default file lies where the XDG specification says",
+        "The location of the default file follows the XDG specification",
         arguments: [
             (["XDG_DATA_HOME": "/data", "HOME": "/home/a"], "/data/prog"),
             (["XDG_DATA_HOME": "relative", "HOME": "/home/a"], "/home/a/.local/share/prog"),
@@ -66,7 +66,7 @@ struct ConfigurationTests {
         #expect(folder.path == path)
     }
 
-    @Test("contradicting settings end the program with RealmSwift's words")
+    @Test("Contradicting settings end the program with RealmSwift's message")
     func misuses() async {
         await #expect(processExitsWith: .failure) {
             var configuration = Realm.Configuration()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The errors of opening: codes, words and reasons.
+// The errors of opening a Realm: codes, messages and reasons.
 
 import Foundation
 import RegnumEngine
@@ -10,7 +10,7 @@ import Testing
 
 struct RealmErrorTests {
     @Test(
-        "codes have RealmSwift's numbers",
+        "Codes have RealmSwift's numbers",
         arguments: [
             (Realm.Error.Code.fail, 1), (.fileAccess, 2), (.filePermissionDenied, 3), (.fileExists, 4),
             (.fileNotFound, 5),
@@ -28,7 +28,7 @@ struct RealmErrorTests {
         #expect((error as NSError).code == number)
     }
 
-    @Test("an error is thrown, matched by code in a catch and compared")
+    @Test("An error can be thrown, matched by code in a catch, and compared")
     func patterns() {
         func fails() throws { throw Realm.Error(.fileNotFound) }
         do {
@@ -48,7 +48,7 @@ struct RealmErrorTests {
     }
 
     @Test(
-        "errors of the engine begin with RealmSwift's words and tell what to do",
+        "Errors of the engine begin with RealmSwift's message and name a remedy",
         arguments: [
             (
                 EngineError.notADatabase(path: "/p", why: .wrongMagic), Realm.Error.Code.invalidDatabase,

@@ -20,7 +20,7 @@ private func memory(_ identifier: String = UUID().uuidString) -> Realm.Configura
     Realm.Configuration(inMemoryIdentifier: identifier, objectTypes: [Item.self, Plain.self])
 }
 
-/// A folder that ends with the test.
+/// A folder that is removed after the test.
 private final class Folder {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("RealmTests-\(UUID())")
     init() { try? FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
@@ -34,7 +34,7 @@ struct RealmTests {
     private struct Failure: Error {}
 
     #if !Encryption
-        @Test("a build without the trait refuses a key by name and makes no file")
+        @Test("A build without the trait refuses a key with a named error and creates no file")
         func withoutEncryption() throws {
             let folder = Folder()
             var configuration = folder.configuration()
@@ -46,7 +46,7 @@ struct RealmTests {
         }
     #endif
 
-    @Test("the same configuration on one thread is the same Realm, another one is not")
+    @Test("The same configuration on one thread gives the same Realm, another configuration does not")
     func equality() throws {
         let configuration = memory()
         let one = try Realm(configuration: configuration)
@@ -54,7 +54,7 @@ struct RealmTests {
         #expect(try Realm(configuration: memory()) != one)
     }
 
-    @Test("write commits, returns the block's value and rolls back what it throws")
+    @Test("A write commits and returns the block's value, or rolls back if the block throws")
     func write() throws {
         let realm = try Realm(configuration: memory())
         let item = try realm.write { realm.create(Item.self, value: ["id": 1]) }
@@ -69,7 +69,7 @@ struct RealmTests {
         #expect(realm.objects(Item.self).count == 1)
     }
 
-    @Test("a block may commit or cancel itself", arguments: [true, false])
+    @Test("A block may commit or cancel itself", arguments: [true, false])
     func ownEnd(commits: Bool) throws {
         let realm = try Realm(configuration: memory())
         try realm.write {
@@ -80,7 +80,7 @@ struct RealmTests {
         #expect(!realm.isInWriteTransaction)
     }
 
-    @Test("cancelWrite invalidates what was made since beginWrite")
+    @Test("`cancelWrite` invalidates objects created since beginWrite")
     func cancel() throws {
         let realm = try Realm(configuration: memory())
         realm.beginWrite()
@@ -91,7 +91,7 @@ struct RealmTests {
         #expect(realm.isEmpty)
     }
 
-    @Test("objects are found by their primary key")
+    @Test("Objects are found by their primary key")
     func primaryKey() throws {
         let realm = try Realm(configuration: memory())
         try realm.write { for id in 0..<100 { realm.create(Item.self, value: ["id": id, "name": "n\(id)"]) } }
@@ -99,7 +99,7 @@ struct RealmTests {
         #expect(realm.object(ofType: Item.self, forPrimaryKey: 100) == nil)
     }
 
-    @Test("deleteAll and delete of results empty tables")
+    @Test("`deleteAll` and `delete` of results empty tables")
     func deletes() throws {
         let realm = try Realm(configuration: memory())
         try realm.write {
@@ -115,7 +115,7 @@ struct RealmTests {
         #expect(realm.isEmpty)
     }
 
-    @Test("results see changes in the same write at once")
+    @Test("Results see changes of the same write at once")
     func live() throws {
         let realm = try Realm(configuration: memory())
         let all = realm.objects(Plain.self)
@@ -133,7 +133,7 @@ struct RealmTests {
         #expect(all.index(matching: "number == 7") == 7)
     }
 
-    @Test("another thread's commit is seen after refresh")
+    @Test("Another thread's commit is visible after a refresh")
     func refresh() throws {
         let configuration = memory()
         let realm = try Realm(configuration: configuration)
@@ -150,7 +150,7 @@ struct RealmTests {
         #expect(realm.objects(Plain.self).count == 1)
     }
 
-    @Test("in-memory data ends with the last instance or object of it")
+    @Test("In-memory data is gone with the last Realm or object of it")
     func memoryEnds() throws {
         let configuration = memory()
         var object: Plain?
@@ -167,7 +167,7 @@ struct RealmTests {
         #expect(try Realm(configuration: configuration).isEmpty)
     }
 
-    @Test("a file keeps its objects")
+    @Test("Objects in a file persist")
     func file() throws {
         let folder = Folder()
         do {
@@ -178,7 +178,7 @@ struct RealmTests {
         #expect(realm.object(ofType: Item.self, forPrimaryKey: 7)?.name == "seven")
     }
 
-    @Test("invalidate ends objects and results, not the Realm")
+    @Test("`invalidate` invalidates objects and results, not the Realm")
     func invalidate() throws {
         let realm = try Realm(configuration: memory())
         let item = try realm.write { realm.create(Item.self, value: ["id": 1]) }
@@ -189,7 +189,7 @@ struct RealmTests {
         #expect(realm.objects(Item.self).count == 1)
     }
 
-    @Test("files are deleted only while nobody has them open")
+    @Test("A file can only be deleted while nobody has it open")
     func deleteFiles() throws {
         let folder = Folder()
         var realm: Realm? = try Realm(configuration: folder.configuration())
@@ -202,7 +202,7 @@ struct RealmTests {
         #expect(try !Realm.deleteFiles(for: folder.configuration()))
     }
 
-    @Test("a lower schema version is refused, a higher one is stored")
+    @Test("A lower schema version is refused, a higher one is stored")
     func schemaVersion() throws {
         let folder = Folder()
         func open(_ version: UInt64, _ block: MigrationBlock? = nil) throws -> UInt64 {
@@ -222,7 +222,7 @@ struct RealmTests {
         #expect(migrated == 11)
     }
 
-    @Test("a Realm of a serial queue may be used on whatever thread runs the queue")
+    @Test("A Realm of a serial queue may be used on any thread that runs the queue")
     func queue() throws {
         let configuration = memory()
         let queue = DispatchQueue(label: "queue of a test")
@@ -261,7 +261,7 @@ struct RealmOpeningErrorTests {
         try Data(bytes).write(to: folder.url.appendingPathComponent(name))
     }
 
-    @Test("bad input is refused with the right code and stays as it is")
+    @Test("An invalid file is refused with the right code and not changed")
     func badInput() throws {
         let path = folder.url.path
         #expect(error("no/such/a.realm")?.reason == .missingFolder)

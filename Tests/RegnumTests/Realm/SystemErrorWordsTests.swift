@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The errors of the operating system: each value of `errno` that the calls on a file can give leads to a reason and to
-// advice that fits it.
+// The errors of the operating system: each `errno` that calls on a file can set leads to a reason and to fitting
+// advice.
 
 import Foundation
 import RegnumEngine
@@ -15,7 +15,7 @@ struct SystemErrorWordsTests {
         "truncate", "sync", "map", "lock",
     ]
 
-    /// `code` is that of Linux.
+    /// `code` is the value on Linux.
     private func error(_ code: Int32, _ operation: String, at path: String = "/no/such/p") -> Realm.Error {
         Realm.Error(
             opening: "/no/such/p", readOnly: false, .system(SystemError(code: code, operation, path)))
@@ -23,7 +23,7 @@ struct SystemErrorWordsTests {
 
     #if os(Linux)
         @Test(
-            "a refusal of the system has a reason and says what to do",
+            "An error of the system has a reason and advice",
             arguments: [
                 (EACCES, "open", Realm.Error.Reason.noPermission, "read-write permissions"),
                 (EPERM, "open", .noPermission, "read-write permissions"),
@@ -68,7 +68,7 @@ struct SystemErrorWordsTests {
             #expect(error.localizedDescription.contains(advice), "\(error)")
         }
 
-        @Test("only what the storage itself reports speaks of the medium")
+        @Test("Only errors of the storage itself mention the storage medium")
         func medium() {
             for code in Int32(1)...133 {
                 for operation in Self.operations {
@@ -83,7 +83,7 @@ struct SystemErrorWordsTests {
         }
     #endif
 
-    @Test("what is refused beside the database is named", arguments: [true, false])
+    @Test("An error names the refused file if it is not the database", arguments: [true, false])
     func besides(_ isBeside: Bool) {
         let path = isBeside ? "/no/such/p.lock" : "/no/such/p"
         for kind in [SystemError.Kind.isDirectory, .permissionDenied, .linkLoop, .notAFile, .busy, .unsupported] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reflection finds in classes, and what is refused.
+// The properties that reflection finds in classes, and refused declarations.
 
 import Foundation
 import Testing
@@ -8,13 +8,13 @@ import Testing
 
 @Suite("Schemas of classes")
 struct ClassSchemaTests {
-    @Test("properties of superclasses come first, then the own ones in order")
+    @Test("Properties of superclasses come first, then own properties in order")
     func order() {
         let names = ClassSchema.of(Hound.self).properties.map(\.name)
         #expect(names == ["born", "isWild", "id", "name", "nick", "master", "mood", "grade", "keepers"])
     }
 
-    @Test("types, optionality, keys and indexes are what the declarations say")
+    @Test("Types, optionality, keys and indexes match the declarations")
     func flags() throws {
         let schema = ObjectSchema(ClassSchema.of(Hound.self))
         #expect(schema.primaryKeyProperty?.name == "id")
@@ -26,7 +26,7 @@ struct ClassSchemaTests {
         #expect(!schema.properties.contains { $0.name == "keepers" })
     }
 
-    @Test("stored lets of the library's own types are properties")
+    @Test("Stored `let` properties of the library's own types are persisted")
     func storedLets() {
         let schema = ObjectSchema(ClassSchema.of(Notebook.self))
         #expect(schema.properties.map(\.name) == ["id", "image", "tags", "pages", "rating"])
@@ -37,12 +37,12 @@ struct ClassSchemaTests {
         #expect(ClassSchema.of(Tagged.self).property(named: "holders")?.originProperty == "tagged")
     }
 
-    @Test("ignored properties are not stored")
+    @Test("Ignored properties are not stored")
     func ignored() {
         #expect(ClassSchema.of(Ignoring.self).properties.map(\.name) == ["name"])
     }
 
-    @Test("names: nested classes by their path, private and local ones bare, overrides as they say")
+    @Test("Class names: nested classes use their path, private and local ones the bare name, overrides theirs")
     func names() {
         final class Local: Object { @Persisted var x = 0 }
         #expect(Outer.Inner.className() == "Outer_Inner")
@@ -54,7 +54,7 @@ struct ClassSchemaTests {
         #expect(ClassNames.module(of: secretType) == "RegnumTests")
     }
 
-    @Test("the scan finds concrete classes of all kinds, and no generic ones")
+    @Test("The scan finds concrete classes of all kinds, and no generic ones")
     func scan() {
         final class InFunction: Object { @Persisted var x = 0 }
         class Generic<T>: Object {}
@@ -66,7 +66,7 @@ struct ClassSchemaTests {
         #expect(!found.contains(ObjectIdentifier(ObjectBase.self)))
     }
 
-    @Test("descriptions have the form that RealmSwift's tests compare")
+    @Test("Descriptions have the form that RealmSwift's tests compare")
     func descriptions() {
         #expect(
             ObjectSchema(ClassSchema.of(TagHolder.self)).description == """
@@ -87,9 +87,9 @@ struct ClassSchemaTests {
                 """)
     }
 
-    @Test("the key path's offset read in debug builds is the field's")
+    @Test("The offset that debug builds read from a key path is that of the field")
     func keyPathOffsets() {
-        // Reading and writing each property of an object checks the offsets of all of them.
+        // Reading and writing each property of an object checks all offsets.
         let object = AllTypes()
         object.bool = true
         object.int8 = -8
@@ -146,7 +146,7 @@ struct ClassSchemaTests {
     }
 
     @Test(
-        "wrong declarations are refused by name",
+        "A wrong declaration is refused, and the error names it",
         arguments: [
             (NoProperties.self, "No properties are defined for 'ClassSchemaTests_NoProperties'"),
             (
@@ -179,7 +179,7 @@ struct ClassSchemaTests {
         #expect(problem.message.contains(words), "\(problem.message)")
     }
 
-    @Test("key paths have names: own, inherited, through optional links and lists")
+    @Test("Key paths have names: own, inherited, through optional links and lists")
     func keyPaths() {
         #expect(_name(for: \Hound.name) == "name")
         #expect(_name(for: \Hound.born) == "born")

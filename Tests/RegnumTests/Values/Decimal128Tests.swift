@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decimal128 against results of another library (Decimal128Cases.txt, written by Scripts/decimal-cases with
-// Python's decimal module), against laws of arithmetic, and against what RealmSwift's users expect.
+// Decimal128 compared with results of another library (Decimal128Cases.txt, written by Scripts/decimal-cases with
+// Python's decimal module), with laws of arithmetic, and with the behaviour that RealmSwift's users expect.
 
 import Foundation
 import Testing
@@ -125,8 +125,8 @@ struct Decimal128Tests {
         #expect(try Decimal128(string: text).stringValue == shown)
     }
 
-    // RealmSwift shows a number with the exponent that its text had. Here equal numbers have equal bits, so only a
-    // number that has not been stored or computed knows of its text.
+    // RealmSwift prints a number with the exponent of its text. Here equal numbers have equal bits, so only a number
+    // that has not been stored or computed keeps the exponent of its text.
     @Test func `an exponent is shown as long as the number is the one that the text gave`() throws {
         let number: Decimal128 = "123e4"
         #expect("\(number)" == "1.23E6" && number.stringValue == "1.23E6")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Geographic values: what they take and what they refuse.
+// Geographic values: accepted and refused ones.
 
 import Testing
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random conditions, each as a predicate and as what SQL says for it. Where SQL's rules differ from the predicates',
-// the SQL is written so that it says what the predicate means:
+// Random conditions, each as a predicate and in SQL. If SQL's rules differ from those of predicates, the SQL is written
+// to have the meaning of the predicate:
 //
-// - A comparison with NULL is unknown in SQL, and so is its NOT. In predicates it is false, except that = and != take
-//   NULL for a value like others: = is IS, != is IS NOT, the others are put in parentheses before IS TRUE.
-// - `<=` and `>=` are true of NULL and NULL, `x IN {NULL, ...}` and `x LIKE NULL` are true of no value.
+// - A comparison with NULL is unknown in SQL, and so is its NOT. In predicates it is false, except that = and != treat
+// NULL as a value: = is IS, != is IS NOT, the others are put in parentheses before IS TRUE.
+// - `<=` and `>=` are true for NULL and NULL, `x IN {NULL, ...}` and `x LIKE NULL` are true for no value.
 // - Nothing begins with, ends with or contains the empty text.
-// - SQL folds ASCII letters only: [c] is asked of a column that has no others.
+// - SQL folds ASCII letters only: [c] is only used on a column that has no others.
 
 import Foundation
 
@@ -25,13 +25,13 @@ struct Condition {
     var negated: Condition { Condition(text: "NOT \(text)", sql: "(NOT \(sql))", arguments: arguments) }
 }
 
-/// Where a key path begins: at the object asked about or at an element of its list.
+/// The start of a key path: the object of the query or an element of its list.
 struct Scope {
     var prefix = ""
     var alias = "t"
     var depth = 0
 
-    /// A way from here to a column: itself, or through one or two links.
+    /// A path from here to a column: direct, or through one or two links.
     func path(_ column: FactColumn, _ random: inout SeededNumbers) -> (text: String, sql: String) {
         let links = random.chance(1, of: 5) ? (random.chance(1, of: 4) ? 2 : 1) : 0
         let name = column.name
@@ -48,7 +48,7 @@ struct Scope {
 struct ConditionMaker {
     var random: SeededNumbers
 
-    /// A condition of at most so many levels of AND, OR and NOT.
+    /// A condition of at most this many levels of AND, OR and NOT.
     mutating func condition(_ levels: Int, _ scope: Scope = Scope()) -> Condition {
         if levels > 0, random.chance(3, of: 5) {
             let parts = (0..<Int.random(in: 2...3, using: &random)).map { _ in condition(levels - 1, scope) }
@@ -121,7 +121,7 @@ struct ConditionMaker {
     }
 
     private mutating func membership(_ column: FactColumn, _ text: String, _ sql: String) -> Condition {
-        // Now and then so many that a table of them pays.
+        // Sometimes so many that a hash table pays off.
         let count = random.chance(1, of: 8) ? 40 : Int.random(in: 0...4, using: &random)
         var values = (0..<count).map { _ in FactValue.random(column.type, &random) }
         let list = "(\(values.map(\.sql).joined(separator: ", ")))"
@@ -156,7 +156,7 @@ struct ConditionMaker {
         }
     }
 
-    /// LIKE is SQL's GLOB; LIKE[c] is SQL's LIKE, whose letters for any run and any sign are others.
+    /// LIKE is SQL's GLOB; LIKE[c] is SQL's LIKE, whose wildcards differ.
     private mutating func like(_ column: FactColumn, _ text: String, _ sql: String, _ folds: Bool) -> Condition {
         if column.isOptional, random.chance(1, of: 8) {
             return Condition(text: "\(text) LIKE NULL", sql: "(\(sql) IS NULL)")

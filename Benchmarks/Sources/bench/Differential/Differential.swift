@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random queries asked of Regnum and of SQLite: which rows, in which order, how many, which figures and groups.
+// Random queries on Regnum and on SQLite: the rows, their order, counts, aggregates and groups.
 
 import Foundation
 import RealmSwift
 
-/// Asks so many questions of tables of several sizes; one seed gives the same tables and questions again.
+/// Runs this many queries on tables of several sizes; the same seed gives the same tables and queries.
 struct Differential {
     let seed: UInt64
     let cases: Int
 
     private static let sizes = [0, 1, 7, 60, 300, 1_500]
 
-    /// Lines that tell what differs; stops after a few.
+    /// Lines that describe the differences; stops after a few.
     func differences() throws -> [String] {
         var found: [String] = []
         for (place, size) in Self.sizes.enumerated() {
-            // Tables of no and one row are asked less.
+            // Tables of no and one row get fewer queries.
             let questions = size < 2 ? cases / 40 : cases / 4
             var random = SeededNumbers(seed: seed &+ UInt64(place) << 32)
             let tables = try FactTables()
@@ -32,16 +32,16 @@ struct Differential {
         return found
     }
 
-    /// How many questions are asked.
+    /// The number of queries.
     var count: Int { Self.sizes.reduce(0) { $0 + ($1 < 2 ? cases / 40 : cases / 4) } }
 }
 
-/// One question in both languages.
+/// One query in both languages.
 private struct Question {
     let tables: FactTables
     var maker: ConditionMaker
 
-    /// What differs; nil where the answers are equal.
+    /// The difference; nil if the answers are equal.
     mutating func difference() throws -> String? {
         let condition = maker.condition(3)
         let results = tables.realm.objects(Fact.self).filter(
@@ -72,7 +72,7 @@ private struct Question {
         "\(rows.count): " + rows.prefix(40).map { $0.joined(separator: ",") }.joined(separator: " ")
     }
 
-    /// A descriptor and what SQL says for it: no value stands first, behind no link last.
+    /// A descriptor and its SQL: nulls first, null links last.
     private mutating func order() -> (RealmSwift.SortDescriptor, String) {
         let column = maker.random.pick(FactColumn.all.filter { $0.type != .bool })
         let isAscending = maker.random.chance(1, of: 2)
@@ -101,7 +101,7 @@ private struct Question {
         return try compare(condition, found.map { ["\($0.id)"] }, sql)
     }
 
-    /// The first of each kind, in the order of before.
+    /// The first of each kind, in the previous order.
     private mutating func distinct(_ condition: Condition, _ results: Results<Fact>) throws -> String? {
         let columns = (0..<Int.random(in: 1...2, using: &maker.random)).map { _ in maker.random.pick(FactColumn.all) }
         let names = columns.map(\.name)
@@ -139,7 +139,7 @@ private struct Question {
             """)
     }
 
-    /// How many there are, the first and the last, and whether any is.
+    /// Compares the count, the first and the last, and whether there is any.
     private func counts(_ condition: Condition, _ results: Results<Fact>) throws -> String? {
         func shown(_ fact: Fact?) -> String { fact.map { "\($0.id)" } ?? "nil" }
         let answer = [

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The class and the table that random queries are asked of, and random rows for both.
+// The class and the table for random queries, and random rows for both.
 
 import Foundation
 import RealmSwift
 
-/// Doubles are quarters and numbers small, so that sums are exact in any order; no text has a NUL, which SQLite's
-/// functions take for the end.
+/// Doubles are quarters and numbers small, so that sums are exact in any order; no text has a NUL, which ends a string
+/// for SQLite's functions.
 final class Fact: Object {
     @Persisted(primaryKey: true) var id: Int
     @Persisted var whole: Int
@@ -51,7 +51,7 @@ extension SeededNumbers {
     mutating func pick<T>(_ values: [T]) -> T { values[Int.random(in: 0..<values.count, using: &self)] }
 }
 
-/// A value as Regnum and as SQL writes it.
+/// A value as Regnum and SQL write it.
 struct FactValue {
     /// Nil for none.
     let value: Any?
@@ -124,7 +124,7 @@ struct FactTables {
         try realm.commitWrite()
     }
 
-    /// Changes a tenth of the rows and deletes a few, so that what was cached is asked anew.
+    /// Changes a tenth of the rows and deletes a few, so that caches cannot answer.
     func disturb(_ random: inout SeededNumbers) throws {
         realm.beginWrite()
         try sqlite.execute("BEGIN")

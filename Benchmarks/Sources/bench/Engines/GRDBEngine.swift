@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GRDB as its documentation shows it: Codable records in a DatabasePool, requests of the query interface. Its
-// settings are those of SQLite here. It may take fewer rows; its figures are per row.
+// GRDB as its documentation shows it: Codable records in a DatabasePool, requests of the query interface. Its settings
+// are those of SQLite here. It may take fewer rows; its results are per row.
 
 import Foundation
 import GRDB

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The row as a class of ours, as a user writes it.
+// The row as a Regnum class, as a user writes it.
 
 import Foundation
 import RealmSwift
@@ -50,7 +50,7 @@ final class IndexedPerson: Object {
     }
 }
 
-/// `Person` as a later version of the program has it, with an index on the name; X1.
+/// `Person` in a later version of the program, with an index on the name; X1.
 final class SearchablePerson: Object {
     @Persisted(primaryKey: true) var id: Int
     @Persisted(indexed: true) var name: String
@@ -65,7 +65,7 @@ final class SearchablePerson: Object {
     override class func _realmObjectName() -> String? { "Person" }
 }
 
-/// What is committed so that no cache can answer the next query.
+/// An object that is committed so that no cache can answer the next query.
 final class Unrelated: Object {
     @Persisted var number: Int
 }

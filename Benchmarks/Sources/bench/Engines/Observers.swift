@@ -5,7 +5,7 @@ import Dispatch
 import Foundation
 import RealmSwift
 
-/// What is observed in N1.
+/// The observed collections of N1.
 enum Observed: Sendable {
     case plain, filtered, sorted, tenFiltered
 
@@ -13,8 +13,8 @@ enum Observed: Sendable {
 }
 
 extension RegnumEngine {
-    /// Commits one new age at a time; each refresh of the observers' Realm delivers one change set. Mean nanoseconds
-    /// of a refresh, and how many change sets came.
+    /// Commits one new age at a time; each refresh of the observers' Realm delivers one change set. Returns the mean
+    /// nanoseconds of a refresh, and the number of change sets.
     func changeSets(of observed: Observed, commits: Int) throws -> (nanoseconds: Double, calls: Int) {
         let realm = try opened()
         let people = realm.objects(Person.self)
@@ -36,16 +36,16 @@ private final class Observers: @unchecked Sendable {
     private var realm: Realm?
     private var tokens: [NotificationToken] = []
     private var told = 0
-    /// First calls, which another thread prepares.
+    /// The first calls, which another thread prepares.
     private let begun = DispatchSemaphore(value: 0)
 
     init(_ configuration: Realm.Configuration, _ observed: Observed) throws {
         try queue.sync {
             let realm = try Realm(configuration: configuration, queue: queue)
-            // Only the measured refresh moves it on.
+            // Only the measured refresh advances it.
             realm.autorefresh = false
             let people = realm.objects(Person.self)
-            // True of all, so that every commit is told.
+            // True for all, so that every commit is delivered.
             let filtered = people.filter("age >= 0 AND score >= 0")
             let results =
                 switch observed {
@@ -76,7 +76,7 @@ private final class Observers: @unchecked Sendable {
     }
 }
 
-/// Writes on the calling thread, told on a queue.
+/// Writes on the calling thread; notifications arrive on a queue.
 final class RoundTrip: @unchecked Sendable {
     // Sendable: everything but `done`, `begun` and `observers` is used on the queue.
     private let queue = DispatchQueue(label: "told")
@@ -91,7 +91,7 @@ final class RoundTrip: @unchecked Sendable {
 
     init(observers: Int) { self.observers = observers }
 
-    /// How many calls came.
+    /// The number of calls.
     func run(commits: Int) throws -> Int {
         let writer = try Realm(configuration: configuration)
         let row = try writer.write { writer.create(Unrelated.self, value: ["number": 0]) }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regnum through its public API, as a user writes it: no access to what lies below.
+// Regnum through its public API, as a user writes it: no access to lower layers.
 
 import Foundation
 import RealmSwift
@@ -7,10 +7,10 @@ import RealmSwift
 final class RegnumEngine: Engine {
     let name = EngineName.ours
     let inputs: Inputs
-    /// Of the files that are opened from now on; nil for plain ones.
+    /// The encryption key of files opened from now on; nil for plain files.
     var encryptionKey: Data?
     private var realm: Realm?
-    /// Of the file that was opened last.
+    /// The file that was opened last.
     private(set) var path: String?
     private var isIndexed = false
     private var isSearchable = false
@@ -76,7 +76,7 @@ final class RegnumEngine: Engine {
         }
     }
 
-    /// What of `insert` is the program's own: the same objects, made, filled and dropped.
+    /// The program's own part of `insert`: the same objects, created, filled and dropped.
     func makeAndDrop(_ rows: ArraySlice<PersonRow>) {
         for row in rows { sink(object: Person(row)) }
     }
@@ -104,7 +104,7 @@ final class RegnumEngine: Engine {
         return true
     }
 
-    /// An index is no change that needs a migration: the next version of the program opens the file.
+    /// An index needs no migration: the next version of the program opens the file.
     func indexNames(_ path: String) throws -> Bool {
         realm = nil
         realm = try Realm(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SQLite through its C API as somebody who knows it would use it: prepared statements that are kept, WAL,
-// synchronous FULL, 1 GiB mapped, 200 MB of cache, no mutex, strings bound without a copy.
+// SQLite through its C API as an expert would use it: kept prepared statements, WAL, synchronous FULL, 1 GiB mapped,
+// 200 MB of cache, no mutex, strings bound without a copy.
 
 import CSQLite
 
@@ -28,7 +28,7 @@ final class SQLiteEngine: Engine {
     private func connect(_ path: String) throws {
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
         try check(sqlite3_open_v2(path, &database, flags, nil))
-        // First of all: setting the journal mode may meet another thread's lock already.
+        // Before anything else: setting the journal mode may already meet another thread's lock.
         try check(sqlite3_busy_timeout(database, 60_000))
         try execute(
             """

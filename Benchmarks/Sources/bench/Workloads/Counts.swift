@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Q1 to Q9: counting what matches a predicate.
+// Q1 to Q9: counting the matches of a predicate.
 
 import Foundation
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// F1, F2 and O1: how large the file is, how it grows, how long it takes to open.
+// F1, F2 and O1: the size of the file, its growth, and the time to open it.
 
 extension Workload {
     static let files: [Workload] = [
@@ -34,7 +34,7 @@ extension Workload {
             id: "O1", title: "open and count", unit: .milliseconds, fixture: .closed,
             operations: { _ in 1 },
             timed: { run in
-                // Asking the kernel for the memory takes longer than opening.
+                // Querying the kernel for the memory takes longer than opening.
                 let before = privateMemory()
                 var count: Int?
                 let elapsed = try nanoseconds { count = try run.engine.openAndCount(run.path) }

@@ -36,7 +36,7 @@ extension Workload {
             fixture: .memory,
             operations: { $0.effort.memoryWrites },
             prepare: { run in
-                // The rows of the run before go, so that the ids are free again.
+                // Deletes the rows of the previous run, so that the ids are free again.
                 if run.engine.name == .ours { try run.engine.delete(from: run.inputs.rows) }
             },
             timed: { run in

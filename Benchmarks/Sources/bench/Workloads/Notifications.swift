@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// N1 and NT: what it takes to tell observers of a commit. Only ours has observers.
+// N1 and NT: the time to notify observers of a commit. Only Regnum has observers.
 
 extension Workload {
     static let notifications: [Workload] = [

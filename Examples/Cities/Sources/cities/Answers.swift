@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The questions, asked as queries, and the answers as JSON or as a table.
+// The questions as queries, and the answers as JSON or as a table.
 
 import Foundation
 import RealmSwift
 
-/// What the program answers; the names are those of the JSON object.
+/// The answers of the program; the names are those of the JSON object.
 struct Answers: Encodable {
     struct LargeCity: Encodable {
         let name: String
@@ -22,7 +22,7 @@ struct Answers: Encodable {
     let japanOverMillion: Int
     /// Sum of the cities' populations by continent code.
     let populationByContinent: [String: Int]
-    /// Cities any of whose alternate names contains "york", in capitals or not.
+    /// Cities with an alternate name that contains "york", ignoring case.
     let alternateNameYork: Int
 
     init(asking realm: Realm) {
@@ -53,7 +53,7 @@ struct Answers: Encodable {
         return String(decoding: try encoder.encode(self), as: UTF8.self)
     }
 
-    /// The same for people.
+    /// The answers as a table for people.
     func table() -> String {
         var lines = ["\(cities) cities in \(countries) countries", "", "The most populous cities"]
         for (index, city) in largest.enumerated() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command: loads cities into a file, opens it again and answers from it.
+// The command: loads cities into a file, opens it again and queries it.
 
 import ArgumentParser
 import Foundation
@@ -28,7 +28,7 @@ struct CitiesCommand: ParsableCommand {
         let file = try realm.map { URL(fileURLWithPath: $0) } ?? Self.temporaryFile()
         note("File: \(file.path)")
         do {
-            // Each function opens the file and lets go of it, so the answers come from what was written.
+            // Each function opens and closes the file, so the answers come from written data.
             try Self.load(folder, into: file)
             let answers = try Self.ask(file)
             print(json ? try answers.json() : answers.table())

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data files as they lie in a folder: one JSON object a line, countries in one file and cities in others.
+// The data files of a folder: one JSON object on each line, countries in one file and cities in others.
 
 import Foundation
 
-/// What stops the program, in words for the person who called it.
+/// An error that ends the program, with a message for the user.
 struct Failure: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
 }
 
-/// One line of countries.jsonl; what is not named here is skipped.
+/// One line of countries.jsonl; other keys are skipped.
 struct CountryLine: Decodable {
     let iso, name, continentcode, capital: String
     let population: Int
@@ -53,7 +53,7 @@ struct DataFolder {
         guard !cities.isEmpty else { throw Failure("The folder \(folder.path) holds no cities*.jsonl.") }
     }
 
-    /// Names and sizes of the files: tells one set of data from another without reading it.
+    /// Names and sizes of the files: identifies a data set without reading it.
     func fingerprint() throws -> String {
         try ([countries] + cities).map { file in
             do {

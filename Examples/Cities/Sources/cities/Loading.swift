@@ -4,10 +4,10 @@
 import Foundation
 import RealmSwift
 
-/// Brings the file to the state in which it can answer, and says on standard error what it did.
+/// Loads the file if necessary, and reports on standard error.
 ///
-/// Without `folder` a file that is loaded stays as it is, whatever it was loaded from. With a folder it is loaded
-/// anew only if it holds the data of other files.
+/// Without `folder` a loaded file is not changed, whatever its source. With a folder it is loaded again only if its
+/// data came from other files.
 func load(_ folder: DataFolder?, into realm: Realm) throws {
     let loaded = realm.objects(LoadedData.self).first
     if let loaded, folder == nil {
@@ -48,7 +48,7 @@ private func addCountries(_ file: URL, to realm: Realm, _ progress: inout Progre
         country.capital = line.capital
         country.population = line.population
         country.area = line.areakm2
-        // .modified: a line that comes twice is an update, not a mistake of the program.
+        // .modified: a duplicate line is an update, not an error of the program.
         realm.add(country, update: .modified)
         countries[line.iso] = country
         progress.advance()
@@ -76,12 +76,12 @@ private func addCities(
     }
 }
 
-/// Counts rows and tells how fast they come.
+/// Counts rows and shows their rate.
 private struct Progress {
     private let clock = ContinuousClock()
     private let start: ContinuousClock.Instant
     private var rows = 0
-    /// On a terminal the line is written over itself, in a log only the last one appears.
+    /// On a terminal the line overwrites itself; in a log only the last one appears.
     private let isTerminal = isatty(STDERR_FILENO) == 1
 
     init() { start = clock.now }

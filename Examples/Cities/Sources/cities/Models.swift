@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is stored: cities, the countries they link to, and which data the file was filled from.
+// The stored classes: cities, the countries they link to, and the source of the data.
 
 import RealmSwift
 
@@ -30,7 +30,7 @@ final class City: Object {
     @Persisted var country: Country?
 }
 
-/// Which files filled the database; there is one such object in a file that is loaded.
+/// The files that filled the database; a loaded file has one such object.
 final class LoadedData: Object {
     /// Names and sizes of the data files.
     @Persisted(primaryKey: true) var fingerprint: String

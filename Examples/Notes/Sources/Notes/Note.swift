@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is stored: a note.
+// The stored class: a note.
 
 import Foundation
 import RealmSwift

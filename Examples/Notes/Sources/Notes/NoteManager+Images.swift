@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pictures of notes: PNG files in a folder; a note has the name of its file.
+// The pictures of notes: PNG files in a folder; a note stores the name of its file.
 
 import Foundation
 import RealmSwift
 
 extension NoteManager {
-    /// The folder of the pictures, made where there is none. Throws where it cannot be made.
+    /// The folder of the pictures, created if it is missing. Throws if it cannot be created.
     public func imageDirectory() throws -> URL {
         let folder = documentsURL.appendingPathComponent("NoteImages", isDirectory: true)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         return folder
     }
 
-    /// The path of the folder of the pictures; "badpath" where it cannot be made.
+    /// The path of the folder of the pictures; "badpath" if it cannot be created.
     public func checkImageDirectoryPath() -> String { (try? imageDirectory().path) ?? "badpath" }
 
-    /// True where there is a file or folder.
+    /// True if there is a file or folder at this path.
     public func checkIfDirectoryExistFor(fullPath: String) -> Bool {
         FileManager.default.fileExists(atPath: fullPath)
     }
 
-    /// The picture in that file; nil where there is none.
+    /// The picture in that file; nil if there is none.
     public func loadImageFrom(fileName: String) -> Picture? {
         guard let file = imageFile(named: fileName) else { return nil }
         return (try? Data(contentsOf: file)).flatMap { Picture(data: $0) }
@@ -33,7 +33,7 @@ extension NoteManager {
 
     func removeImage(named name: String) {
         guard let file = imageFile(named: name) else { return }
-        // It may be gone already.
+        // It may have been removed already.
         try? FileManager.default.removeItem(at: file)
     }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes, stores, finds, changes and deletes notes. `NoteManager+Images.swift` keeps their pictures.
+// Creates, stores, finds, changes and deletes notes. `NoteManager+Images.swift` stores their pictures.
 
 import Foundation
 import RealmSwift
 
-/// What a manager cannot do.
+/// Requests that a manager cannot fulfil.
 public enum RuntimeError: Error {
     /// It was given no Realm.
     case NoRealmSet
@@ -12,21 +12,21 @@ public enum RuntimeError: Error {
     case NoSuchNote
 }
 
-/// The notes of one Realm, and the folder with their pictures. To be used where the Realm may be used.
+/// The notes of one Realm, and the folder with their pictures. Use it on the thread of the Realm.
 open class NoteManager: NSObject {
-    /// Given from outside, so that tests give their own.
+    /// Injected, so that tests can pass their own.
     public var realm: Realm?
     /// Pictures are shown no wider than this.
     public var maxWidth: CGFloat = 170
-    /// The pictures lie in a folder here.
+    /// The folder of the pictures.
     public var documentsURL =
         FileManager.default.urls(for: .documentDirectory, in: .userDomainMask).first
         ?? FileManager.default.temporaryDirectory
 
-    /// How many notes there are; 0 without a Realm.
+    /// The number of notes; 0 without a Realm.
     public var noteCount: Int { (try? getAllNotes().count) ?? 0 }
 
-    /// How many are to be followed up; 0 without a Realm.
+    /// The number of notes to follow up; 0 without a Realm.
     public var followUpCount: Int { (try? getAllNotes().where { $0.followUp }.count) ?? 0 }
 
     func requireRealm() throws -> Realm {
@@ -50,7 +50,7 @@ open class NoteManager: NSObject {
         return note
     }
 
-    /// Stores a note, over the one with the same id. The picture of that one is removed where the new one has
+    /// Stores a note, replacing one with the same id. The picture of the replaced note is removed if the new note has
     /// another.
     public func saveNote(_ note: Note) throws {
         let realm = try requireRealm()
@@ -59,9 +59,9 @@ open class NoteManager: NSObject {
         if let old, old != note.image { removeImage(named: old) }
     }
 
-    // In the class, so that tests replace it.
+    // In the class, so that tests can override it.
 
-    /// Stores a picture in a file of its own; the file's name, or nil where it cannot be stored.
+    /// Stores a picture in a new file; returns the file's name, or nil if it cannot be stored.
     open func storeImagePathInAppDirectoryFrom(image: Picture) -> String? {
         let name = UUID().uuidString + ".png"
         guard let data = image.pngData(), let folder = try? imageDirectory() else { return nil }
@@ -82,7 +82,7 @@ open class NoteManager: NSObject {
         try getAllNotes().filter(NSPredicate(format: "%K = %@", field, value))
     }
 
-    /// The notes with these words in the title, the content or a tag, whatever their case; the newest first.
+    /// The notes with this text in the title, the content or a tag, ignoring case; the newest first.
     public func findNotes(containing text: String) throws -> Results<Note> {
         let notes = try getAllNotes().sorted(byKeyPath: "created", ascending: false)
         if text.isEmpty { return notes }
@@ -90,7 +90,7 @@ open class NoteManager: NSObject {
             "title CONTAINS[c] %@ OR content CONTAINS[c] %@ OR ANY tags CONTAINS[c] %@", text, text, text)
     }
 
-    /// The note with that id, and its picture, scaled down to `maxWidth` where that is wanted and it is wider.
+    /// The note with that id, and its picture, scaled down to `maxWidth` on request if it is wider.
     public func getNoteAt(primaryKey: String, rescaleImage: Bool = false) throws -> (note: Note, image: Picture?) {
         guard let note = try requireRealm().object(ofType: Note.self, forPrimaryKey: primaryKey) else {
             throw RuntimeError.NoSuchNote
@@ -104,7 +104,7 @@ open class NoteManager: NSObject {
 
     // MARK: Update
 
-    /// Sets one property of the note with that id; a new picture takes the place of the old one, whose file goes.
+    /// Sets one property of the note with that id; a new picture replaces the old one, whose file is removed.
     public func updateNotes(primaryKey: String, field: String, updatedValue: Any?) throws {
         let notes = try findNoteByField("id", value: primaryKey)
         let old = notes.first?.image
@@ -119,14 +119,14 @@ open class NoteManager: NSObject {
         let realm = try requireRealm()
         let image = note.image
         try realm.safeWrite { realm.delete(note) }
-        // Behind the commit: a crash between the two leaves a file too many, not a note without its picture.
+        // After the commit: a crash between the two leaves an extra file, not a note without its picture.
         if let image { removeImage(named: image) }
     }
 
     /// Deletes all notes, and their pictures.
     public func deleteAll() throws {
         let realm = try requireRealm()
-        // Now, not lazily: afterwards there are no notes to ask.
+        // Now, not lazily: afterwards the notes no longer exist.
         let images = Array(try getAllNotes().compactMap(\.image))
         try realm.safeWrite { realm.delete(realm.objects(Note.self)) }
         for image in images { removeImage(named: image) }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures, by the GD library: what UIImage is on iOS.
+// Pictures, by the GD library: the counterpart of UIImage on iOS.
 
 import CGD
 import Foundation
 
 /// A picture of true colours. It does not change once it is made.
 public final class Picture: @unchecked Sendable {
-    // Sendable: the image is only written to while it is made.
+    // Sendable: the image is only written while it is created.
     private let image: gdImagePtr
 
     private init?(_ image: gdImagePtr?) {
@@ -19,7 +19,7 @@ public final class Picture: @unchecked Sendable {
     /// Width and height in pixels.
     public var size: CGSize { CGSize(width: Int(image.pointee.sx), height: Int(image.pointee.sy)) }
 
-    /// A picture of one colour, 0xRRGGBB; nil for sizes that are none, or too large.
+    /// A picture of one colour, 0xRRGGBB; nil for invalid or too large sizes.
     public convenience init?(size: CGSize, color: Int32) {
         guard (1...16_384).contains(size.width), (1...16_384).contains(size.height) else { return nil }
         let (width, height) = (Int32(size.width), Int32(size.height))
@@ -35,12 +35,12 @@ public final class Picture: @unchecked Sendable {
         ]
         guard let read = kinds.first(where: { data.starts(with: $0.0) })?.1, let count = Int32(exactly: data.count)
         else { return nil }
-        // GD takes a pointer to bytes that it may change, and does not.
+        // GD takes a mutable pointer, and does not change the bytes.
         var bytes = [UInt8](data)
         self.init(bytes.withUnsafeMutableBytes { read(count, $0.baseAddress) })
     }
 
-    /// The picture as a PNG file; nil where there is no memory for it.
+    /// The picture as a PNG file; nil if there is not enough memory.
     public func pngData() -> Data? {
         var count: Int32 = 0
         gdImageSaveAlpha(image, 1)
@@ -49,7 +49,7 @@ public final class Picture: @unchecked Sendable {
         return Data(bytes: bytes, count: Int(count))
     }
 
-    /// The picture with that width and the same proportions; nil where there is no memory for it.
+    /// The picture with that width and the same proportions; nil if there is not enough memory.
     public func scaled(toWidth width: CGFloat) -> Picture? {
         let height = max(1, (size.height * width / size.width).rounded())
         gdImageSetInterpolationMethod(image, GD_BICUBIC)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing without asking whether a write is going on.
+// Writes inside or outside a running transaction.
 
 import RealmSwift
 
 extension Realm {
-    /// Runs `block` in the write that is going on, or in a new one.
+    /// Runs `block` in the running write transaction, or in a new one.
     public func safeWrite(_ block: () throws -> Void) throws {
         if isInWriteTransaction {
             try block()

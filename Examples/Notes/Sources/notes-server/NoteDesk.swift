@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The actor that the Realm of the server belongs to: requests are questions to it.
+// The actor that owns the server's Realm: it answers the requests.
 
 import Foundation
 import Notes
 import RealmSwift
 
-/// A note as the page gets it.
+/// A note in the form for the page.
 struct NoteCard: Encodable, Sendable {
     let id: String
     let title: String
@@ -23,7 +23,7 @@ struct NoteList: Encodable, Sendable {
     let followUps: Int
 }
 
-/// What the page sends.
+/// The data that the page sends.
 struct NewNote: Decodable, Sendable {
     let title: String
     var content: String?
@@ -34,14 +34,14 @@ struct NewNote: Decodable, Sendable {
     var picture: Data?
 }
 
-/// A request that makes no sense, in words for a person.
+/// An invalid request, with a message for people.
 struct BadRequest: Error {
     let words: String
 }
 
 actor NoteDesk {
     private let manager = NoteManager()
-    /// Counts what observers were told.
+    /// Counts the notifications of observers.
     private var change = 0
     private var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
     private var lastWaiter = 0
@@ -66,7 +66,7 @@ actor NoteDesk {
         }
     }
 
-    /// The number of changes, when it is another than `seen`, or after a while.
+    /// The number of changes, as soon as it differs from `seen`, or after a while.
     func change(after seen: Int, atMost limit: Duration = .seconds(20)) async -> Int {
         if change != seen { return change }
         lastWaiter += 1
@@ -89,7 +89,7 @@ actor NoteDesk {
         return NoteList(notes: Array(cards), count: manager.noteCount, followUps: manager.followUpCount)
     }
 
-    /// Stores a note, with its picture; its id.
+    /// Stores a note, with its picture; returns its id.
     func add(_ new: NewNote) throws -> String {
         if new.title.allSatisfy(\.isWhitespace) { throw BadRequest(words: "A note has a title.") }
         var file: String?
@@ -111,7 +111,7 @@ actor NoteDesk {
 
     func delete(_ id: String) throws { try manager.delete(manager.getNoteAt(primaryKey: id).note) }
 
-    /// A note's picture as a PNG file, no wider than the manager shows them; nil where it has none.
+    /// A note's picture as a PNG file, no wider than the manager's limit; nil if it has none.
     func picture(of id: String) throws -> Data? {
         try manager.getNoteAt(primaryKey: id, rescaleImage: true).image?.pngData()
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The web page and what it asks for. Listens on the loopback address only.
+// The web page and its requests. Listens on the loopback address only.
 
 import FlyingFox
 import Foundation
@@ -80,7 +80,7 @@ struct Server {
     }
 }
 
-/// Answers errors in words.
+/// Turns errors into messages.
 private func answer(_ body: () async throws -> HTTPResponse) async -> HTTPResponse {
     do { return try await body() } catch let error as BadRequest {
         return HTTPResponse(statusCode: .badRequest, body: Data(error.words.utf8))

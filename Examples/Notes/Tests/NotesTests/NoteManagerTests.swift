@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The article's tests, in its order and, where Linux has the names, in its words; then those that it left out.
+// The article's tests, in its order and, if Linux has the names, with its code; then tests that it omits.
 
 import Foundation
 import RealmSwift
@@ -198,7 +198,7 @@ final class NoteManagerTests: XCTestCase {
         XCTAssertEqual(sut.noteCount, 1)
     }
 
-    // The article leaves it empty.
+    // Empty in the article.
     func test_UpdateNote_ReplacesExistingImageWithNewImage() throws {
         let names = try [340, 200, 100].map { width in
             let image = try XCTUnwrap(createAnImageOf(size: CGSize(width: width, height: 50)))
@@ -251,7 +251,7 @@ final class NoteManagerTests: XCTestCase {
         XCTAssertFalse(names.contains { FileManager.default.fileExists(atPath: storedPath($0)) })
     }
 
-    // MARK: What the article uses without a test
+    // MARK: Functions that the article uses without a test
 
     func test_SafeWrite_OutsideAndInsideAWrite() throws {
         let realm = try XCTUnwrap(sut.realm)
@@ -303,7 +303,7 @@ extension NoteManagerTests {
         override func storeImagePathInAppDirectoryFrom(image: Picture) -> String? { "a/path/was/returned" }
     }
 
-    /// Fails where a picture is scaled.
+    /// Fails if a picture is scaled.
     final class ScalingNoteManager: NoteManager {
         override func scaleImageTo(maximumWidth: CGFloat, image: Picture) -> Picture? {
             XCTFail("scaled")
