@@ -97,7 +97,7 @@ enum Nesting {
             try typed.write { _ = typed.create(Nesting.Node.self, value: value, update: .all) }
             let expected = typed.objects(Nesting.Node.self).sorted(byKeyPath: "id").map { node in
                 let map = node.map.map { "\($0.key)\($0.value?.id ?? -1)" }
-                return "\(node.id) \(node.text) \(node.next?.id ?? -1) \(node.list.map(\.id)) \(map)"
+                return "\(node.id) \(node.text) \(node.next?.id ?? -1) \(Array(node.list.map(\.id))) \(map)"
             }
             try withFile([Nesting.Node.self]) { configuration in
                 try autoreleasepool { _ = try Realm(configuration: configuration) }

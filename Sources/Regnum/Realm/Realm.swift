@@ -406,8 +406,8 @@ extension RealmCore {
         guard settings.database.hasBegunWriteHere,
             let writer = RealmCache.shared.writerHere(settings.database, .current)
         else { return nil }
-        return "Cannot begin a write while another Realm of the same file has one open on \(writer.settings.home): it "
-            + "would wait for itself. Change objects with that Realm, or end its write first."
+        return "Cannot begin a write while another Realm of the same file has one open on \(writer.settings.home): "
+            + "it would deadlock. Change objects with that Realm, or end its write first."
     }
 
     private static let waitsForReleased =

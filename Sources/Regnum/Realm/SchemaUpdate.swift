@@ -54,8 +54,8 @@ struct SchemaUpdate {
         if session.database.isTellingHere {
             misuse(
                 "Realm at path '\(settings.place.name)' cannot be opened with classes that change the file in an "
-                    + "observer's block that is called because a write of the same file begins on this thread: it would "
-                    + "wait for itself. Open it before that write, or later.")
+                    + "observer's block that is called because a write of the same file begins on this thread: it "
+                    + "would deadlock. Open it before that write, or later.")
         }
         let writer = RealmCache.shared.writerHere(session.database, confinement)?.settings.home
         if let writer = writer ?? (OrphanedWrites.isKeptHere(session.database) ? "this thread, queue or actor" : nil) {

@@ -68,6 +68,7 @@ extension Database {
             before: before.freeLog)
         FreeLog.write(record, to: log.bytes, room: sealer.byteCount(log.ref))
         for entry in freed { space.free.addPending(entry) }
+        try space.free.checkInvariants(options.mutant)
 
         let nonce = spill?.nonce ?? (isVolatile ? number : makeNonce())
         sealer.place(at: placement.pages, birth: number, nonce: nonce, seal: isVolatile ? nil : seal)

@@ -78,7 +78,6 @@ final class SpaceManager {
 
     /// Stores the free space of the version that a commit has made from what it took.
     func put(_ space: RecordedSpace) {
-        space.free.assertInvariants(mutant)
         state = .known(space)
     }
 
@@ -94,6 +93,7 @@ final class SpaceManager {
         guard !space.free.pending.isEmpty else { return }
         state = .unknown
         try reclaim(&space.free, others)
+        try space.free.checkInvariants(mutant)
         put(space)
     }
 
