@@ -62,6 +62,26 @@ class Deep: Object {
         #expect(realm.configuration.integrityFindings().isEmpty)
     }
 
+    @Test("an object that is deleted during the import is reported, and no link to it remains")
+    func deletedMeanwhile() throws {
+        let scratch = try Scratch()
+        let old = try oldFile(scratch)
+        let realm = try realm(scratch, [Node.self])
+        var job = RealmFileImport(from: old, to: realm)
+        job.progress = { progress in
+            guard progress.phase == .objects, progress.completed == 2 else { return }
+            realm.delete(realm.objects(Node.self).where { $0.id == "b" })
+        }
+        let report = try job.run()
+        #expect(realm.objects(Node.self).map(\.id) == ["a"])
+        let first = try #require(realm.object(ofType: Node.self, forPrimaryKey: "a"))
+        #expect(first.next == nil && first.everything.map(\.id) == ["a"])
+        let losses = report.losses.map { "\($0.property ?? "-") \($0.key)" }
+        #expect(losses == ["next 0", "all 0", "all 0", "- 1"], "\(report)")
+        #expect(report.losses.allSatisfy { $0.reason.contains("deleted during the import") })
+        #expect(realm.configuration.integrityFindings().isEmpty)
+    }
+
     @Test("classes without primary keys come in one transaction, which a failure takes back")
     func oneTransaction() throws {
         struct Stop: Error {}

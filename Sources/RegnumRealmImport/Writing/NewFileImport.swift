@@ -43,7 +43,7 @@ struct NewFileImport<Source: ObjectSource> {
             report = importer.report
             if verifies {
                 var verification = Verification(
-                    source, session, plans, importer.keys, lossyValues: importer.lossyValues, watch)
+                    source, session, plans, importer.keys, lossy: importer.lossy, watch)
                 try verification.run(&report)
             }
         }
