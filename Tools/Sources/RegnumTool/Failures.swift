@@ -102,7 +102,9 @@ struct Failure {
 func reporting(
     on arguments: FileArguments, isCheck: Bool = false, advice: String = Failure.advice, _ body: () throws -> Void
 ) throws {
-    do { try body() } catch let ending as ExitCode { throw ending } catch {
+    do { try body() } catch let ending as ExitCode { throw ending } catch let stop as Interruption.Stop {
+        throw Interruption.end(stop)
+    } catch {
         let failure = Failure(error, arguments, isCheck: isCheck, advice: advice)
         FileHandle.standardError.write(Data("regnum: \(failure.sentence)\n".utf8))
         throw failure.ending
