@@ -34,7 +34,7 @@ import Testing
         let report = try NewFileImport(
             source: JSONSource(scratch["in.json"], schema: nil), report: RealmFileImportReport(), verifies: true
         ).run(into: new)
-        try new.rename(replacing: false)
+        try new.rename()
         let realm = try Realm(
             configuration: Realm.Configuration(fileURL: scratch["new.realm"], schemaVersion: 7, objectTypes: []))
         #expect(realm.configuration.integrityFindings().isEmpty)

@@ -115,13 +115,10 @@ public enum ObjectJSON {
         let source = try JSONSource(url, schema: schema)
         let path = PosixFileSystem.shared.linked(target.standardizedFileURL.path)
         return try RealmFileImport.writing(path) {
-            if try PosixFileSystem.shared.status(path) != nil { throw Realm.Error.fileExists(path) }
             let new = try NewFile(beside: path, like: url.path, isReplacement: false, key: encryptionKey)
             let made = try NewFileImport(source: source, report: RealmFileImportReport(), progress: progress).run(
                 into: new)
-            do { try new.rename(replacing: false) } catch let error as SystemError where error.kind == .exists {
-                throw Realm.Error.fileExists(path)
-            }
+            try new.rename()
             return made
         }
     }
