@@ -202,6 +202,17 @@ package final class Database: @unchecked Sendable {
         try DatabaseRegistry.shared.whileUnused(path: path, fileSystem: fileSystem, body)
     }
 
+    /// Throws `.foreignLockFile` if something that is no lock file has the name of the lock file of a database at
+    /// `path`: no database could be opened there.
+    package static func checkLockFileName(path: String, fileSystem: any FileSystem) throws(EngineError) {
+        do throws(SystemError) {
+            let status = try fileSystem.status(path + ".lock")
+            guard let status else { return }
+            if status.kind == .file, try !LockFile.isTaken(path, fileSystem) { return }
+        } catch { throw .system(error) }
+        throw .foreignLockFile(path: path + ".lock")
+    }
+
     package var isEncrypted: Bool { seal.cipher != nil }
 
     /// While the returned value lives, a caller that wants to delete or compact the file assumes that it is about to be

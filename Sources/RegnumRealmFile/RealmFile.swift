@@ -40,7 +40,8 @@ public final class RealmFile {
     /// The tables of classes, in the order of the file.
     public var classes: [RealmFileTable] { tables.filter(\.isClass) }
 
-    /// Texts read so far in which bytes that are no UTF-8 were replaced by U+FFFD.
+    /// Texts read so far in which bytes that are no UTF-8 were replaced by U+FFFD. Increases when a value with such a
+    /// text is read, each time.
     package var replacedTextCount: Int { reader.replacedTexts }
 
     let path: String

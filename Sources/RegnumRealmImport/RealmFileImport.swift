@@ -45,7 +45,8 @@ public struct RealmFileImport {
     ///
     /// - Parameters:
     ///   - source: The file in Realm's format.
-    ///   - target: The path of the new file. `run` throws `Realm.Error` if a file exists there.
+    ///   - target: The path of the new file. `run` throws `Realm.Error` if a file exists there, or if a file that is
+    ///     no lock file of Regnum has that name with `.lock`.
     public init(from source: URL, to target: URL) {
         self.source = source
         self.target = .file(target)
@@ -54,8 +55,8 @@ public struct RealmFileImport {
     /// Creates an import into an open Realm. Only the classes and properties that the Realm declares are imported.
     /// Reads and writes nothing until `run`.
     ///
-    /// Classes are matched by name. Properties are matched by their name in the file or, with `propertiesMapping`, by
-    /// their name in the class. An object whose primary key exists already is updated with the values of the old file.
+    /// Classes are matched by name. Properties are matched by the name of their column, which `propertiesMapping` may
+    /// give, and those that remain by their name in the class. An object whose primary key exists already is updated with the values of the old file.
     /// If every imported class has a primary key, the import commits in batches, and repeating it after an interruption
     /// produces the same objects. Otherwise the whole import is one transaction. If the Realm is in a write transaction
     /// when `run` is called, the import is part of that transaction and does not commit it.
@@ -74,7 +75,7 @@ public struct RealmFileImport {
     /// of the caller's write transaction, cancel that transaction.
     ///
     /// - Returns: The numbers of objects read and written, and the values that could not be carried over.
-    /// - Throws: `RealmFileError` if the old file cannot be read, `Realm.Error` if the new one cannot be written,
+    /// - Throws: `RealmFileError` if the old file cannot be read, `Realm.Error` if the target cannot be written or read,
     ///   `RealmFileImportError` if the key or the verification fails, `CancellationError` if the task is cancelled, and
     ///   any error that `progress` throws.
     /// - Complexity: O(size of the old file). Classes with links are read twice; verification reads all once more.
@@ -87,17 +88,18 @@ public struct RealmFileImport {
         case .file(let url):
             let path = PosixFileSystem.shared.linked(url.standardizedFileURL.path)
             return try RealmFileImport.writing(path) {
-                if try PosixFileSystem.shared.status(path) != nil { throw Realm.Error.fileExists(path) }
                 let new = try NewFile(beside: path, like: source.path, isReplacement: false, key: targetKey)
                 let driver = NewFileImport(source: objects, report: report, verifies: verifies, progress: progress)
                 let made = try driver.run(into: new)
-                do { try new.rename(replacing: false) } catch let error as SystemError where error.kind == .exists {
-                    throw Realm.Error.fileExists(path)
-                }
+                try new.rename()
                 return made
             }
         case .realm(let realm):
-            return try OpenRealmImport(source: objects, report: report, progress: progress).run(into: realm)
+            let configuration = realm.configuration
+            let path = configuration.fileURL?.path ?? configuration.inMemoryIdentifier ?? ""
+            return try RealmFileImport.writing(path) {
+                try OpenRealmImport(source: objects, report: report, progress: progress).run(into: realm)
+            }
         }
     }
 

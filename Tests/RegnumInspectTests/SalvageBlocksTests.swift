@@ -161,7 +161,9 @@ import Testing
         try BlockFile.withFolder { folder in
             let file = try Case(folder, isEncrypted: false)
             var bytes = file.good
-            for page in [2, 4, 8, 14] { bytes.replaceSubrange(page * 4096..<(page + 1) * 4096, with: Data(count: 4096)) }
+            for page in [2, 4, 8, 14] {
+                bytes.replaceSubrange(page * 4096..<(page + 1) * 4096, with: Data(count: 4096))
+            }
             let (report, missing, changed) = try file.salvage(bytes) { findings in
                 #expect(findings.contains { $0.contains("no commit of the file is whole") }, "\(findings)")
             }

@@ -146,6 +146,27 @@ import Testing
         }
     }
 
+    @Test("A file without a schema version opens with any version, and no migration block runs")
+    func neverVersioned() throws {
+        let scratch = try Scratch()
+        var builder = FileBuilder(format: 9)
+        let tables = OldFormatSamples.anyValues(&builder)
+        try Data(builder.file(tables: tables, slot: 1)).write(to: scratch["default.realm"])
+        try FileManager.default.copyItem(at: scratch["default.realm"], to: scratch["old.realm"])
+        let report = try RealmFileImport(from: scratch["old.realm"], to: scratch["new.realm"]).run()
+        #expect(report.schemaVersion == nil)
+        #expect(try FileModels(of: scratch["new.realm"]).schemaVersion == nil)
+        for name in ["default.realm", "new.realm"] {
+            let versions = Mutex<[UInt64]>([])
+            var configuration = configuration(scratch[name], version: 5)
+            configuration.migrationBlock = { _, old in versions.withLock { $0.append(old) } }
+            let realm = try Realm(configuration: configuration)
+            #expect(realm.dynamicObjects("Any").count == 10)
+            #expect(versions.withLock { $0 }.isEmpty)
+            #expect(try schemaVersionAtURL(scratch[name]) == 5)
+        }
+    }
+
     @Test("Threads that open the file at once import it once")
     func atOnce() async throws {
         let scratch = try Scratch()

@@ -46,6 +46,31 @@ import Testing
         #expect(try JSONDecoder().decode(RealmFileImportReport.self, from: json) == report)
     }
 
+    @Test("A text with U+FFFD of its own is no loss, even after one with bytes that are no UTF-8")
+    func replacementCharacters() throws {
+        let scratch = try Scratch()
+        let old = try file(scratch) { builder in
+            let texts: [[UInt8]?] = [[0x61, 0xff], Array("\u{FFFD}".utf8), Array("fine".utf8)]
+            let kinds = builder.integers([2, 2, 2])
+            let places = builder.refs([Tagged(0), Tagged(1), Tagged(2)])
+            let binaries = builder.big(texts.map { $0.map { $0 + [0] } }, isText: false)
+            let columns: [FileBuilder.LegacyColumn] = [
+                ("text", 2, 16, builder.medium(texts, isText: true, nullMark: false)),
+                ("interned", 3, 0, builder.integers([2, 1, 0])),
+                ("any", 6, 0, builder.refs([kinds, places, binaries])),
+            ]
+            let interned = builder.medium(texts, isText: true, nullMark: false)
+            return [("class_Text", builder.legacyTable(columns, interned: [interned]))]
+        }
+        var job = RealmFileImport(from: old, to: scratch["new.realm"])
+        job.verifies = true
+        let report = try job.run()
+        #expect(report.losses.map { "\($0.property ?? "-") \($0.key)" } == ["text 0", "any 0", "interned 2"])
+        let realm = try Realm(configuration: Realm.Configuration(fileURL: scratch["new.realm"], objectTypes: []))
+        #expect(
+            realm.dynamicObjects("Text").map { $0["interned"] as? String } == ["fine", "\u{FFFD}", "a\u{FFFD}"])
+    }
+
     @Test("Names that are invalid in Swift are mapped")
     func names() throws {
         let scratch = try Scratch()

@@ -137,6 +137,43 @@ import Testing
         #expect(try Data(contentsOf: scratch["new.realm"]) == Data("mine".utf8))
     }
 
+    @Test("Another program's file with the name of the lock file is an error before the import")
+    func foreignLockFile() throws {
+        let scratch = try Scratch()
+        let old = try scratch.fixture("all_types_v24.realm")
+        let lock = scratch["new.realm.lock"]
+        try Data("realm-core".utf8).write(to: lock)
+        var job = RealmFileImport(from: old, to: scratch["new.realm"])
+        job.progress = { _ in Issue.record("the import has begun") }
+        #expect { try job.run() } throws: { ($0 as? Realm.Error)?.reason == .foreignLockFile }
+        let lines = scratch["in.json"]
+        try Data(#"{"classes":[]}"#.utf8).write(to: lines)
+        #expect { try ObjectJSON.importLines(from: lines, to: scratch["new.realm"]) } throws: {
+            ($0 as? Realm.Error)?.reason == .foreignLockFile
+        }
+        #expect(try Data(contentsOf: lock) == Data("realm-core".utf8))
+        // A lock file that a database has left is none of them.
+        try FileManager.default.removeItem(at: lock)
+        try Data().write(to: lock)
+        job.progress = nil
+        #expect(try job.run().isComplete)
+        _ = try open(scratch["new.realm"])
+    }
+
+    @Test("A class with more properties than a file can hold is an error")
+    func tooManyProperties() throws {
+        let scratch = try Scratch()
+        let properties = (0..<65_536).map { #"{"name":"p\#($0)","type":"int"}"# }.joined(separator: ",")
+        try Data(#"{"classes":[{"name":"Wide","properties":[\#(properties)]}]}"#.utf8).write(to: scratch["in.json"])
+        #expect {
+            try ObjectJSON.importLines(from: scratch["in.json"], to: scratch["new.realm"])
+        } throws: { error in
+            let error = error as? Realm.Error
+            return error?.reason == .overLimit && error?.localizedDescription.contains("65536 properties") == true
+        }
+        #expect(try scratch.names == ["in.json"])
+    }
+
     private struct Stop: Error {}
 
     @Test("A cancelled import leaves no file, and its progress ascends")

@@ -3,6 +3,7 @@
 
 import Foundation
 import RealmSwift
+import RegnumEngine
 import RegnumRealmFile
 import RegnumRealmImport
 import Testing
@@ -21,6 +22,15 @@ class Node: Object {
 class Deep: Object {
     @Persisted var n: Int
     @Persisted var f: Float?
+}
+
+/// In Swift, `y` is the name of the column `x`.
+class Swapped: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted var y: Int
+    @Persisted var z: Int
+
+    override class func propertiesMapping() -> [String: String] { ["y": "x", "z": "w"] }
 }
 
 @Suite("Importing into an open Realm") struct OpenRealmImportTests {
@@ -60,6 +70,60 @@ class Deep: Object {
             try realm.write { first.values.removeAll() }
         }
         #expect(realm.configuration.integrityFindings().isEmpty)
+    }
+
+    @Test("An object that is deleted during the import is reported, and no link to it remains")
+    func deletedMeanwhile() throws {
+        let scratch = try Scratch()
+        let old = try oldFile(scratch)
+        let realm = try realm(scratch, [Node.self])
+        var job = RealmFileImport(from: old, to: realm)
+        job.progress = { progress in
+            guard progress.phase == .objects, progress.completed == 2 else { return }
+            realm.delete(realm.objects(Node.self).where { $0.id == "b" })
+        }
+        let report = try job.run()
+        #expect(realm.objects(Node.self).map(\.id) == ["a"])
+        let first = try #require(realm.object(ofType: Node.self, forPrimaryKey: "a"))
+        #expect(first.next == nil && first.everything.map(\.id) == ["a"])
+        let losses = report.losses.map { "\($0.property ?? "-") \($0.key)" }
+        #expect(losses == ["next 0", "all 0", "all 0", "- 1"], "\(report)")
+        #expect(report.losses.allSatisfy { $0.reason.contains("deleted during the import") })
+        #expect(realm.configuration.integrityFindings().isEmpty)
+    }
+
+    @Test("Names in the file come before names in Swift, whatever the order of the properties")
+    func exactNamesFirst() throws {
+        let scratch = try Scratch()
+        var builder = FileBuilder(format: 9)
+        let columns: [FileBuilder.LegacyColumn] = [
+            ("id", 0, 1, builder.integers([7])), ("y", 0, 0, builder.integers([1])),
+            ("x", 0, 0, builder.integers([2])), ("z", 0, 0, builder.integers([3])),
+        ]
+        let tables = [
+            ("class_Swapped", builder.legacyTable(columns)), ("pk", builder.primaryKeyTable([("Swapped", "id")])),
+        ]
+        try Data(builder.file(tables: tables, slot: 1)).write(to: scratch["old.realm"])
+        let realm = try realm(scratch, [Swapped.self])
+        let report = try RealmFileImport(from: scratch["old.realm"], to: realm).run()
+        let object = try #require(realm.object(ofType: Swapped.self, forPrimaryKey: 7))
+        #expect(object.y == 2 && object.z == 3)
+        #expect(report.classes[0].dropped.map(\.name) == ["y"])
+    }
+
+    @Test("An error of the engine is an error of the Realm", arguments: [false, true])
+    func engineErrors(isWriting: Bool) throws {
+        let scratch = try Scratch()
+        let realm = try realm(scratch, [Node.self])
+        var job = RealmFileImport(from: try oldFile(scratch), to: realm)
+        job.progress = { _ in throw EngineError.limit("There is no room for it.") }
+        if isWriting { realm.beginWrite() }
+        #expect { try job.run() } throws: { error in
+            let error = error as? Realm.Error
+            return error?.reason == .overLimit && error?.fileURL?.lastPathComponent == "new.realm"
+        }
+        if isWriting { realm.cancelWrite() }
+        #expect(realm.objects(Node.self).isEmpty)
     }
 
     @Test("Classes without primary keys are imported in one transaction, which a failure rolls back")

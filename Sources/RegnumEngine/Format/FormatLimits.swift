@@ -28,6 +28,8 @@ package enum FormatLimits {
     package static let dataByteCount = 16_777_200
     package static let tableNameByteCount = 57
     package static let columnNameByteCount = 63
+    /// The most columns of a table: their number is stored in 16 bits.
+    package static let columnCount = 65_535
     /// The greatest depth of any tree; a deeper one is damaged.
     package static let treeDepth = 12
     /// The most entries of an index tree, so that sums of such numbers do not overflow.

@@ -14,10 +14,22 @@
 
 internal import Foundation
 
+/// Texts that are decoded in advance, before their values are read.
+struct DecodedTexts {
+    var values: [RealmFileValue] = []
+    /// The indexes of the texts in which bytes that are no UTF-8 were replaced.
+    var replaced: Set<Int> = []
+
+    mutating func add(_ value: RealmFileValue, isReplaced: Bool) {
+        if isReplaced { replaced.insert(values.count) }
+        values.append(value)
+    }
+}
+
 /// The values of a leaf, whose bytes are decoded on access. It holds refs only.
 enum ByteLeaf {
     case short(Node, nullable: Bool)
-    case interned([Int64], texts: [RealmFileValue])
+    case interned([Int64], texts: DecodedTexts)
     case medium(ends: [Int64], blob: Node, nulls: [Int64]?, nullMark: Bool)
     case big(refs: [Int64], Node)
 
@@ -35,7 +47,7 @@ extension NodeReader {
     /// A leaf of strings. `nullable` affects short leaves only. `interned` is the column's list of strings, if it has
     /// one.
     func textLeaf(
-        _ node: Node, nullable: Bool, isLegacy: Bool, interned: [RealmFileValue]? = nil
+        _ node: Node, nullable: Bool, isLegacy: Bool, interned: DecodedTexts? = nil
     ) throws(RealmFileError) -> ByteLeaf {
         if node.hasRefs { return try refLeaf(node, nullMark: !isLegacy) }
         if node.widthKind == .bits, let interned { return try .interned(integers(node), texts: interned) }
@@ -145,10 +157,11 @@ extension NodeReader {
 
     func text(_ leaf: ByteLeaf, _ index: Int) throws(RealmFileError) -> RealmFileValue {
         if case .interned(let indexes, let texts) = leaf {
-            guard let place = Int(exactly: indexes[index]), texts.indices.contains(place) else {
-                throw RealmFileError(.damaged, "an interned text is none of its class's \(texts.count)")
+            guard let place = Int(exactly: indexes[index]), texts.values.indices.contains(place) else {
+                throw RealmFileError(.damaged, "an interned text is none of its class's \(texts.values.count)")
             }
-            return texts[place]
+            if texts.replaced.contains(place) { replacedTexts += 1 }
+            return texts.values[place]
         }
         return try withBytes(leaf, index, isText: true) { bytes in
             bytes.map { .string(string($0)) } ?? .null
@@ -164,6 +177,25 @@ extension NodeReader {
         values.reserveCapacity(leaf.count)
         for index in 0..<leaf.count { values.append(try text(leaf, index)) }
         return values
+    }
+
+    /// The list of interned texts of a column. They count in `replacedTexts` when a value is read, not here.
+    func internedTexts(root: Int, nullable: Bool, isLegacy: Bool) throws(RealmFileError) -> DecodedTexts {
+        let before = replacedTexts
+        defer { replacedTexts = before }
+        let elements = try tree(root) { node throws(RealmFileError) in
+            let leaf = try textLeaf(node, nullable: nullable, isLegacy: isLegacy)
+            var elements: [(RealmFileValue, isReplaced: Bool)] = []
+            for index in 0..<leaf.count {
+                let count = replacedTexts
+                let value = try text(leaf, index)
+                elements.append((value, replacedTexts > count))
+            }
+            return elements
+        }
+        var texts = DecodedTexts()
+        for (value, isReplaced) in elements { texts.add(value, isReplaced: isReplaced) }
+        return texts
     }
 
     func binaryValues(_ leaf: ByteLeaf) throws(RealmFileError) -> [RealmFileValue] {

@@ -8,8 +8,10 @@
 internal import Foundation
 
 extension NodeReader {
-    /// All values of such a column.
-    func oldMixedValues(_ root: Int) throws(RealmFileError) -> [RealmFileValue] {
+    /// All values of such a column. Texts count in `replacedTexts` when a value is read, not here.
+    func oldMixedValues(_ root: Int) throws(RealmFileError) -> DecodedTexts {
+        let before = replacedTexts
+        defer { replacedTexts = before }
         let node = try node(root)
         let parts = try refs(node)
         guard parts.count >= 2, let kindRoot = try ref(parts[0], of: node), let dataRoot = try ref(parts[1], of: node)
@@ -29,8 +31,12 @@ extension NodeReader {
         if parts.count > 3, let ref = try ref(parts[3], of: node) {
             dates = try oldMixedDates(ref)
         }
-        var values: [RealmFileValue] = []
-        for (kind, data) in zip(kinds, data) { values.append(try oldMixed(kind, data, binaries, dates, node)) }
+        var values = DecodedTexts()
+        for (kind, data) in zip(kinds, data) {
+            let count = replacedTexts
+            let value = try oldMixed(kind, data, binaries, dates, node)
+            values.add(value, isReplaced: replacedTexts > count)
+        }
         return values
     }
 

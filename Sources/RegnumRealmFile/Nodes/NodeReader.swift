@@ -29,7 +29,8 @@ final class NodeReader {
     let bytes: FileBytes
     /// Set at the start of each scan or lookup.
     var budget: WorkBudget
-    /// Texts read so far in which bytes that are no UTF-8 were replaced by U+FFFD.
+    /// Texts read so far in which bytes that are no UTF-8 were replaced by U+FFFD. A text that is decoded in advance
+    /// counts each time it is read.
     var replacedTexts = 0
 
     init(_ bytes: FileBytes) {

@@ -28,7 +28,7 @@ struct ColumnReader {
     let reader: NodeReader
     let tables: any TableKeys
     /// Interned strings by the ref of their list.
-    var interned: [Int: [RealmFileValue]] = [:]
+    var interned: [Int: DecodedTexts] = [:]
 
     init(_ reader: NodeReader, _ tables: any TableKeys) {
         self.reader = reader
@@ -48,7 +48,7 @@ struct ColumnReader {
                 try reader.integers(node).map { $0 > 0 ? .link(RealmFileLink(tableIndex: target, key: $0 - 1)) : .null }
             )
         case .string:
-            var texts: [RealmFileValue]?
+            var texts: DecodedTexts?
             if let ref = column.internedRef { texts = try internedTexts(ref) }
             return .texts(try reader.textLeaf(node, nullable: true, isLegacy: false, interned: texts))
         case .data: return .binaries(try reader.binaryLeaf(node))
@@ -125,11 +125,9 @@ struct ColumnReader {
         return target
     }
 
-    private mutating func internedTexts(_ ref: Int) throws(RealmFileError) -> [RealmFileValue] {
+    private mutating func internedTexts(_ ref: Int) throws(RealmFileError) -> DecodedTexts {
         if let texts = interned[ref] { return texts }
-        let texts = try reader.tree(ref) { [reader] node throws(RealmFileError) in
-            try reader.textValues(reader.textLeaf(node, nullable: true, isLegacy: false))
-        }
+        let texts = try reader.internedTexts(root: ref, nullable: true, isLegacy: false)
         interned[ref] = texts
         return texts
     }

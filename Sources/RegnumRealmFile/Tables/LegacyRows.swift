@@ -79,6 +79,7 @@ struct LegacyRows {
 struct LegacyColumn {
     private enum Leaf {
         case values([RealmFileValue])
+        case decoded(DecodedTexts)
         case texts(ByteLeaf)
         case binaries(ByteLeaf)
         /// The roots of lists of links, or of tables within the table.
@@ -87,6 +88,7 @@ struct LegacyColumn {
         var count: Int {
             switch self {
             case .values(let values): values.count
+            case .decoded(let texts): texts.values.count
             case .texts(let leaf), .binaries(let leaf): leaf.count
             case .roots(let refs, _): refs.count
             }
@@ -98,7 +100,7 @@ struct LegacyColumn {
     /// The nanoseconds of dates, whose leaves need not end at the same elements as those of the seconds.
     private var nanoseconds: LeafCursor?
     private var pendingNanoseconds: [Int64] = []
-    private let interned: [RealmFileValue]
+    private let interned: DecodedTexts
     private var leaf = Leaf.values([])
     private var offset = 0
     /// The number of elements in the column according to its root, if it has one.
@@ -109,13 +111,11 @@ struct LegacyColumn {
 
     init(_ reader: NodeReader, _ column: FileColumn, root: Int) throws(RealmFileError) {
         self.column = column
-        var interned: [RealmFileValue] = []
+        var interned = DecodedTexts()
         if column.type == .internedString {
             guard let ref = column.internedRef else { throw .damaged(root, "a column of interned texts has no texts") }
             let nullable = column.attributes.contains(.nullable)
-            interned = try reader.tree(ref) { node throws(RealmFileError) in
-                try reader.textValues(reader.textLeaf(node, nullable: nullable, isLegacy: true))
-            }
+            interned = try reader.internedTexts(root: ref, nullable: nullable, isLegacy: true)
         }
         self.interned = interned
         switch column.type {
@@ -128,7 +128,7 @@ struct LegacyColumn {
             leaves = try LeafCursor(reader, root: seconds)
             nanoseconds = try LeafCursor(reader, root: rest)
         case .mixed:
-            leaf = .values(try reader.oldMixedValues(root))
+            leaf = .decoded(try reader.oldMixedValues(root))
         default:
             leaves = try LeafCursor(reader, root: root)
         }
@@ -148,6 +148,9 @@ struct LegacyColumn {
     func value(_ reader: NodeReader, _ row: Int) throws(RealmFileError) -> RealmFileValue {
         switch leaf {
         case .values(let values): return values[offset + row]
+        case .decoded(let texts):
+            if texts.replaced.contains(offset + row) { reader.replacedTexts += 1 }
+            return texts.values[offset + row]
         case .texts(let leaf): return try reader.text(leaf, offset + row)
         case .binaries(let leaf): return try reader.binary(leaf, offset + row)
         case .roots(let refs, let node):

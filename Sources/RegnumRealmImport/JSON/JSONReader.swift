@@ -15,6 +15,7 @@ struct JSONReader {
     /// Returns the value of a property. A missing property is null, or an empty collection. Throws `Problem`.
     func value(_ json: JSONValue?, _ property: SourceProperty) throws -> RealmFileValue {
         let json = json ?? .null
+        if property.type == .rows { return try rows(json) }
         switch (property.collection, json) {
         case (.none, _): return try single(json, property.type)
         case (.list, .null): return .list([])
@@ -27,6 +28,17 @@ struct JSONReader {
                 try members.map { RealmFileEntry(key: .string($0.key), value: try single($0.value, property.type)) })
         default: throw Problem(words: "it is no \(property.collection)")
         }
+    }
+
+    /// Returns the rows of a table within a table, which no file can hold any longer: an array of arrays.
+    private func rows(_ json: JSONValue) throws -> RealmFileValue {
+        if json == .null { return .rows([]) }
+        guard case .array(let rows) = json else { throw Problem(words: "it is no array of rows") }
+        return .rows(
+            try rows.map { row in
+                guard case .array(let values) = row else { throw Problem(words: "a row is no array") }
+                return try values.map { try any($0) }
+            })
     }
 
     private func single(_ json: JSONValue, _ type: RealmFileProperty.ValueType) throws -> RealmFileValue {
@@ -64,8 +76,7 @@ struct JSONReader {
         case .string(let text): return .string(text)
         case .number(let text):
             if let number = Int64(text) { return .int(number) }
-            guard let number = Double(text) else { throw Problem(words: "'\(text)' is no number") }
-            return .double(number)
+            return .double(try finite(text))
         case .array(let values): return .list(try values.map { try any($0) })
         case .object(let members):
             if members.contains(where: { $0.key.hasPrefix("$") }) { return try tagged(json) }
@@ -78,8 +89,16 @@ struct JSONReader {
     }
 
     private func tagged(_ json: JSONValue) throws -> RealmFileValue {
-        guard case .object(let members) = json, let tag = members.first?.key else { return try plain(json) }
-        switch (tag, members[0].value) {
+        guard case .object(let members) = json else { return .null }
+        // Other programs may have sorted the members.
+        guard let member = members.first(where: { Self.companions[$0.key] != nil }) else {
+            throw Problem(words: "an object has no tag" + (members.first.map { " but the member '\($0.key)'" } ?? ""))
+        }
+        let tag = member.key
+        if let other = members.first(where: { $0.key != tag && Self.companions[tag]?.contains($0.key) != true }) {
+            throw Problem(words: "'\(tag)' has the unknown member '\(other.key)' beside it")
+        }
+        switch (tag, member.value) {
         case ("$numberLong", .string(let text)), ("$numberInt", .string(let text)):
             if let number = Int64(text) { return .int(number) }
         case ("$numberDouble", _):
@@ -103,33 +122,52 @@ struct JSONReader {
         throw Problem(words: "'\(tag)' has no value that it can have")
     }
 
-    private func plain(_ json: JSONValue) throws -> RealmFileValue {
-        if case .object = json { throw Problem(words: "an object has no tag") }
-        return .null
-    }
+    /// The members that may be beside each tag.
+    private static let companions: [String: [String]] = [
+        "$numberLong": [], "$numberInt": [], "$numberDouble": ["$bits"], "$numberFloat": ["$bits"],
+        "$numberDecimal": [], "$oid": [], "$uuid": [], "$binary": [], "$date": ["$nanoseconds", "$unit"],
+        "$literal": [], "$ref": ["$id"],
+    ]
 
     private func integer(_ json: JSONValue) -> Int64? {
         switch json {
         case .number(let text): return Int64(text)
-        case .object:
-            guard case .string(let text)? = json["$numberLong"] ?? json["$numberInt"] else { return nil }
+        case .object(let members):
+            guard members.count == 1, case .string(let text)? = json["$numberLong"] ?? json["$numberInt"] else {
+                return nil
+            }
             return Int64(text)
         default: return nil
         }
     }
 
     private func double(_ json: JSONValue) throws -> Double? {
-        if case .number(let text) = json { return Double(text) }
-        guard case .string(let text)? = json["$numberDouble"] else { return nil }
+        if case .number(let text) = json { return try finite(text) }
+        guard case .string(let text)? = json["$numberDouble"], json.member(besides: "$numberDouble", "$bits") == nil
+        else { return nil }
         if case .string(let bits)? = json["$bits"] { return UInt64(bits, radix: 16).map { Double(bitPattern: $0) } }
-        return Self.words[text] ?? Double(text)
+        return try Self.words[text] ?? finite(text)
+    }
+
+    private func finite(_ text: String) throws -> Double {
+        guard let number = Double(text) else { throw Problem(words: "'\(text)' is no number") }
+        guard number.isFinite else { throw Problem(words: "'\(text)' is out of the range of a double") }
+        return number
     }
 
     private func float(_ json: JSONValue) throws -> Float? {
-        if case .number(let text) = json { return Float(text) }
-        guard case .string(let text)? = json["$numberFloat"] ?? json["$numberDouble"] else { return nil }
+        if case .number(let text) = json { return try finiteFloat(text) }
+        guard case .string(let text)? = json["$numberFloat"] ?? json["$numberDouble"],
+            json.member(besides: json["$numberFloat"] == nil ? "$numberDouble" : "$numberFloat", "$bits") == nil
+        else { return nil }
         if case .string(let bits)? = json["$bits"] { return UInt32(bits, radix: 16).map { Float(bitPattern: $0) } }
-        return Self.words[text].map { Float($0) } ?? Float(text)
+        return try Self.words[text].map { Float($0) } ?? finiteFloat(text)
+    }
+
+    private func finiteFloat(_ text: String) throws -> Float {
+        guard let number = Float(text) else { throw Problem(words: "'\(text)' is no number") }
+        guard number.isFinite else { throw Problem(words: "'\(text)' is out of the range of a float") }
+        return number
     }
 
     private static let words = ["NaN": Double.nan, "Infinity": .infinity, "-Infinity": -.infinity]
@@ -137,6 +175,9 @@ struct JSONReader {
     private func binary(_ json: JSONValue) throws -> RealmFileValue {
         guard case .string(let base64)? = json["base64"], let data = Data(base64Encoded: base64) else {
             throw Problem(words: "'$binary' has no base 64")
+        }
+        if let other = json.member(besides: "base64", "subType") {
+            throw Problem(words: "'$binary' has the unknown member '\(other)'")
         }
         if json["subType"] == .string("04"), data.count == 16 {
             return data.withUnsafeBytes { .uuid(UUID(uuid: $0.loadUnaligned(as: uuid_t.self))) }
@@ -146,14 +187,20 @@ struct JSONReader {
 
     private func date(_ json: JSONValue, _ whole: JSONValue) throws -> RealmFileDate {
         if case .string(let text) = json {
+            if let other = whole.member(besides: "$date") {
+                throw Problem(words: "a '$date' with a text has the member '\(other)' beside it")
+            }
             guard let date = try? Date(text, strategy: .iso8601) else { throw Problem(words: "'\(text)' is no date") }
             let seconds = date.timeIntervalSince1970.rounded(.towardZero)
             return RealmFileDate(
                 seconds: Int64(seconds), nanoseconds: Int32((date.timeIntervalSince1970 - seconds) * 1e9))
         }
         guard let number = integer(json) else { throw Problem(words: "'$date' is no number") }
-        let rest = whole["$nanoseconds"].flatMap(integer) ?? 0
-        if whole["$unit"] == .string("s") {
+        guard let rest = whole["$nanoseconds"].map(integer) ?? 0 else {
+            throw Problem(words: "'$nanoseconds' is no number")
+        }
+        if let unit = whole["$unit"] {
+            guard unit == .string("s") else { throw Problem(words: "'$unit' is not \"s\"") }
             guard let nanoseconds = Int32(exactly: rest) else { throw Problem(words: "'$nanoseconds' is no number") }
             return RealmFileDate(seconds: number, nanoseconds: nanoseconds)
         }

@@ -22,6 +22,43 @@ struct JSONMember: Equatable {
     var value: JSONValue
 }
 
+extension JSONValue {
+    /// Returns the first member of an object whose key is not among `keys`; nil if there is none.
+    func member(besides keys: String...) -> String? {
+        guard case .object(let members) = self else { return nil }
+        return members.first { !keys.contains($0.key) }?.key
+    }
+}
+
+/// A key of an object. Keys are equal if their bytes are: two spellings of "é" are two keys.
+private struct KeyBytes: Hashable {
+    let text: String
+
+    static func == (a: KeyBytes, b: KeyBytes) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
+
+    func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+}
+
+/// The keys of one object that were read so far. A few are compared one by one, more by their hashes.
+private struct SeenKeys {
+    private var keys: [String] = []
+    private var set: Set<KeyBytes> = []
+
+    /// Returns false if the key is there already.
+    mutating func insert(_ key: String) -> Bool {
+        if keys.count < 12 {
+            if keys.contains(where: { $0.utf8.elementsEqual(key.utf8) }) { return false }
+            keys.append(key)
+            return true
+        }
+        if set.isEmpty { set = Set(keys.map { KeyBytes(text: $0) }) }
+        return set.insert(KeyBytes(text: key)).inserted
+    }
+}
+
 /// Parses one JSON text. Errors are of the type `Problem`.
 struct JSONParser {
     struct Problem: Error {
@@ -87,21 +124,30 @@ struct JSONParser {
 
     private mutating func number() throws(Problem) -> JSONValue {
         let start = place
-        func isPart(_ byte: UInt8) -> Bool {
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."),
-                UInt8(ascii: "e"), UInt8(ascii: "E"):
-                true
-            default: false
-            }
+        func skip(_ characters: UInt8...) { if place < bytes.count, characters.contains(bytes[place]) { place += 1 } }
+        func skipDigits() -> Int {
+            let first = place
+            while place < bytes.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[place]) { place += 1 }
+            return place - first
         }
-        while place < bytes.count, isPart(bytes[place]) { place += 1 }
-        let text = String(decoding: bytes[start..<place], as: UTF8.self)
-        guard let first = text.utf8.first, first != UInt8(ascii: "+"), Double(text) != nil else {
+        skip(UInt8(ascii: "-"))
+        let first = place
+        let wholes = skipDigits()
+        var isNumber = wholes == 1 || wholes > 1 && bytes[first] != UInt8(ascii: "0")
+        if isNumber, place < bytes.count, bytes[place] == UInt8(ascii: ".") {
+            place += 1
+            isNumber = skipDigits() > 0
+        }
+        if isNumber, place < bytes.count, bytes[place] | 0x20 == UInt8(ascii: "e") {
+            place += 1
+            skip(UInt8(ascii: "+"), UInt8(ascii: "-"))
+            isNumber = skipDigits() > 0
+        }
+        guard isNumber else {
             place = start
             throw problem("there is no value")
         }
-        return .number(text)
+        return .number(String(decoding: bytes[start..<place], as: UTF8.self))
     }
 
     private mutating func array(_ depth: Int) throws(Problem) -> JSONValue {
@@ -116,6 +162,7 @@ struct JSONParser {
     private mutating func object(_ depth: Int) throws(Problem) -> JSONValue {
         place += 1
         var members: [JSONMember] = []
+        var keys = SeenKeys()
         if take(UInt8(ascii: "}")) { return .object(members) }
         repeat {
             skipSpace()
@@ -123,6 +170,9 @@ struct JSONParser {
                 throw problem("an object lacks a key")
             }
             let key = try string()
+            guard keys.insert(key) else {
+                throw problem("the member '\(key)' is in one object twice")
+            }
             guard take(UInt8(ascii: ":")) else { throw problem("a key has no value") }
             members.append(JSONMember(key: key, value: try value(depth: depth + 1)))
         } while take(UInt8(ascii: ","))

@@ -15,6 +15,7 @@
 //   link                {"$ref": "class", "$id": key}
 //   list, set           an array
 //   dictionary          an object; in a mixed value, if a key begins with "$", {"$literal": {...}}
+//   table in a table    an array of arrays
 
 internal import Foundation
 internal import RegnumRealmFile
@@ -22,6 +23,8 @@ internal import RegnumRealmFile
 struct JSONWriter {
     /// Returns the name of the class for the table number of a link; nil if the table belongs to no class.
     let className: (Int) -> String?
+    /// Called with the reason if a value cannot be written unchanged.
+    let lose: (String) -> Void
 
     /// The greatest number up to which a Double represents every integer exactly.
     private static let exactLimit: Int64 = 1 << 53
@@ -60,9 +63,13 @@ struct JSONWriter {
         case .objectId(let id): return "{\"$oid\":\"\(id)\"}"
         case .uuid(let uuid): return "{\"$uuid\":\"\(uuid.uuidString.lowercased())\"}"
         case .link(let link):
-            guard let name = className(link.tableIndex) else { return "null" }
+            guard let name = className(link.tableIndex) else {
+                lose("it links to a table that belongs to no class")
+                return "null"
+            }
             return "{\"$ref\":\(Self.quoted(name)),\"$id\":\(link.key)}"
         case .list(let values), .set(let values):
+            if case .set = value { lose("a set within a value of any type becomes a list") }
             return "[" + values.map { text($0, isAny: true) }.joined(separator: ",") + "]"
         case .dictionary(let entries):
             let isAmbiguous = entries.contains {
@@ -86,6 +93,7 @@ struct JSONWriter {
                 case .int(let number): "\(number)"
                 default: "\(entry.key)"
                 }
+            if case .string = entry.key {} else { lose("a key of a dictionary is no text and becomes one") }
             return "\(Self.quoted(key)):\(text(entry.value, isAny: isAny))"
         }
         return "{" + members.joined(separator: ",") + "}"

@@ -9,7 +9,8 @@ internal import RegnumSystem
 /// Exports the objects of a file in Realm's or Regnum's format as JSON, one object per line, and imports such lines
 /// into a new file.
 ///
-/// The first line has the classes, in the form of `FileModels.json`. Each further line is an object:
+/// The first line has the classes, in the form of `FileModels.json`, and the number of lines after it as the member
+/// `objects`. Each further line is an object:
 ///
 /// ```json
 /// {"class":"Dog","key":3,"value":{"name":"Rex","born":{"$date":{"$numberLong":"1600000000000"}},"owner":{"$ref":"Person","$id":1}}}
@@ -25,62 +26,72 @@ public enum ObjectJSON {
     ///   - encryptionKey: The 64-byte key of an encrypted file.
     ///   - classNames: The classes to export; nil, the default, for all. Links to objects of other classes are written,
     ///     too.
-    ///   - withSchema: False to omit the line with the classes.
+    ///   - withSchema: False to omit the line with the classes. An import cannot notice then that the end of the lines
+    ///     is missing.
+    ///   - progress: Called about 200 times, on the calling thread. An error that it throws ends the export, and so
+    ///     does cancelling the task.
     ///   - write: Called on the calling thread with UTF-8 text of one or more whole lines, about 1 MiB at a time.
-    /// - Returns: The number of exported objects.
+    /// - Returns: The number of exported objects, and the values that could not be exported unchanged.
     /// - Throws: `RealmFileError` or `Realm.Error` if the file cannot be read, `RealmFileImportError` if the key is not
-    ///   64 bytes long or the file lacks a class of `classNames`, and any error that `write` throws.
+    ///   64 bytes long or the file lacks a class of `classNames`, `CancellationError` if the task is cancelled, and any
+    ///   error that `progress` or `write` throws.
     /// - Thread: Any.
     /// - Complexity: O(size of the exported objects).
     @discardableResult
     public static func export(
         _ url: URL, encryptionKey: Data? = nil, classNames: [String]? = nil, withSchema: Bool = true,
-        write: (Data) throws -> Void
-    ) throws -> Int {
+        progress: ((RealmFileImportProgress) throws -> Void)? = nil, write: (Data) throws -> Void
+    ) throws -> ObjectJSONReport {
         let source = try OpenedSource.open(url, encryptionKey: encryptionKey)
-        return try RealmFileImport.writing(url.path) { try export(source, classNames, withSchema, url.path, write) }
+        return try RealmFileImport.writing(url.path) {
+            try export(source, classNames, withSchema: withSchema, path: url.path, progress, write)
+        }
     }
 
-    private static func export<Source: ObjectSource>(
-        _ source: Source, _ classNames: [String]?, _ withSchema: Bool, _ path: String, _ write: (Data) throws -> Void
-    ) throws -> Int {
-        for name in classNames ?? [] where !source.classes.contains(where: { $0.name == name }) {
-            let names = source.classes.map { "'\($0.name)'" }.joined(separator: ", ")
-            throw RealmFileImportError(.unknownClass, "'\(path)' has no class '\(name)'. It has: \(names).")
+    /// Exports the objects of a file as lines of JSON into a new file, which appears at its path when it is complete
+    /// and on stable storage. If it throws, there is no new file.
+    ///
+    /// - Parameters:
+    ///   - url: The file, in Realm's or Regnum's format. It is only read.
+    ///   - target: The path of the new file. It is an error if a file exists there. It gets the access rights of `url`.
+    ///   - encryptionKey: The 64-byte key of an encrypted file. The lines are not encrypted.
+    ///   - classNames: The classes to export; nil, the default, for all.
+    ///   - withSchema: False to omit the line with the classes.
+    ///   - progress: Called about 200 times, on the calling thread. An error that it throws ends the export, and so
+    ///     does cancelling the task.
+    /// - Returns: The number of exported objects, and the values that could not be exported unchanged.
+    /// - Throws: As the other `export`, and `Realm.Error` if the new file cannot be written.
+    /// - Thread: Any.
+    /// - Complexity: O(size of the exported objects).
+    @discardableResult
+    public static func export(
+        _ url: URL, to target: URL, encryptionKey: Data? = nil, classNames: [String]? = nil, withSchema: Bool = true,
+        progress: ((RealmFileImportProgress) throws -> Void)? = nil
+    ) throws -> ObjectJSONReport {
+        let path = target.standardizedFileURL.path
+        return try RealmFileImport.writing(path) {
+            if try PosixFileSystem.shared.status(path) != nil { throw Realm.Error.fileExists(path) }
+            let source = try OpenedSource.open(url, encryptionKey: encryptionKey)
+            let output = try OutputFile(at: path, like: url.path)
+            let report = try export(
+                source, classNames, withSchema: withSchema, path: url.path, progress, output.write)
+            try output.finish()
+            return report
         }
-        var buffer = Data()
-        var count = 0
-        if withSchema {
-            buffer.append(contentsOf: Array((SchemaJSON.text(source.classes, source.schemaVersion) + "\n").utf8))
-        }
-        let writer = JSONWriter { table in source.classIndex(ofTable: table).map { source.classes[$0].name } }
-        for (index, sourceClass) in source.classes.enumerated() {
-            if let classNames, !classNames.contains(sourceClass.name) { continue }
-            let name = JSONWriter.quoted(sourceClass.name)
-            let names = sourceClass.properties.map { JSONWriter.quoted($0.name) }
-            let cursor = try source.objects(ofClass: index)
-            while let object = try cursor.next() {
-                var line = "{\"class\":\(name),\"key\":\(object.key),\"value\":{"
-                var isFirst = true
-                for (place, property) in sourceClass.properties.enumerated() where !property.isInternal {
-                    line += (isFirst ? "" : ",") + names[place] + ":"
-                    line += writer.text(try object.value(at: place), property)
-                    isFirst = false
-                }
-                line += "}}\n"
-                line.withUTF8 { buffer.append(contentsOf: $0) }
-                count += 1
-                if buffer.count > 1 << 20 {
-                    try write(buffer)
-                    buffer.removeAll(keepingCapacity: true)
-                }
-            }
-        }
-        if !buffer.isEmpty { try write(buffer) }
-        return count
+    }
+
+    private static func export(
+        _ source: some ObjectSource, _ classNames: [String]?, withSchema: Bool, path: String,
+        _ progress: ((RealmFileImportProgress) throws -> Void)?, _ write: (Data) throws -> Void
+    ) throws -> ObjectJSONReport {
+        try ObjectExport(source, classNames, withSchema: withSchema, path: path, progress).run(write)
     }
 
     /// Imports lines that `export` has written into a new file. If it throws, there is no new file.
+    ///
+    /// Lines that do not match the schema are errors: an unknown class, a member that the class does not have, the same
+    /// member twice, or a value of another type. So is a file with another number of objects than its first line
+    /// announces, because its end is missing, and a file without any line unless `schema` is given.
     ///
     /// - Parameters:
     ///   - url: The file with the lines.
@@ -104,13 +115,10 @@ public enum ObjectJSON {
         let source = try JSONSource(url, schema: schema)
         let path = PosixFileSystem.shared.linked(target.standardizedFileURL.path)
         return try RealmFileImport.writing(path) {
-            if try PosixFileSystem.shared.status(path) != nil { throw Realm.Error.fileExists(path) }
             let new = try NewFile(beside: path, like: url.path, isReplacement: false, key: encryptionKey)
             let made = try NewFileImport(source: source, report: RealmFileImportReport(), progress: progress).run(
                 into: new)
-            do { try new.rename(replacing: false) } catch let error as SystemError where error.kind == .exists {
-                throw Realm.Error.fileExists(path)
-            }
+            try new.rename()
             return made
         }
     }

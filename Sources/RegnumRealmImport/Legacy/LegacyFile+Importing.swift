@@ -51,7 +51,7 @@ extension LegacyFile {
 struct LegacySwap {
     /// The byte of the old file that is locked during the import. `TemporaryFile` locks another byte, and databases
     /// neither.
-    private static let lockedByte = 1 << 62 + 11
+    static let lockedByte = 1 << 62 + 11
 
     let path: String
     let configuration: Realm.Configuration
@@ -59,7 +59,7 @@ struct LegacySwap {
     let progress: (@Sendable (RealmFileImportProgress) -> Void)?
     let report: (@Sendable (RealmFileImportReport) throws -> Void)?
 
-    private var files: PosixFileSystem { PosixFileSystem.shared }
+    var files: any FileSystem = PosixFileSystem.shared
 
     /// Imports the file and replaces it. Returns false if the file is not in Realm's format.
     func run() throws -> Bool {
@@ -78,8 +78,7 @@ struct LegacySwap {
     private func alone() throws -> Bool {
         let old = try files.open(path, .readWrite)
         defer { old.close() }
-        let deadline = configuration.busyNanoseconds.map { MonotonicClock.now() &+ $0 } ?? .max
-        guard try old.lock(byte: Self.lockedByte, isShared: false, until: deadline) else {
+        guard try lock(old) else {
             throw Realm.Error(
                 .fail, .busy,
                 "Another process is importing the file '\(path)': try again later, or raise `busyTimeout`.",
@@ -88,6 +87,22 @@ struct LegacySwap {
         // Another process or thread may have imported the file while this one waited: the path then has Regnum's file.
         guard try files.status(path)?.identity == old.identity, try !Self.isOfRegnum(old) else { return true }
         try swap(old)
+        return true
+    }
+
+    /// Waits for the byte lock until the busy timeout; returns false after that. An import takes seconds or minutes, so
+    /// this polls less often than a wait for a write: the first pause is 1 ms, and pauses double up to 5 ms.
+    private func lock(_ old: any File) throws -> Bool {
+        let start = MonotonicClock.now()
+        let timeout = configuration.busyNanoseconds ?? .max
+        var pause: UInt64 = 1_000_000
+        while try !old.tryLock(byte: Self.lockedByte) {
+            if Task.isCancelled { throw CancellationError() }
+            let waited = MonotonicClock.now() - start
+            if waited >= timeout { return false }
+            CurrentThread.sleep(nanoseconds: min(pause, timeout - waited))
+            pause = min(pause * 2, 5_000_000)
+        }
         return true
     }
 
@@ -102,7 +117,7 @@ struct LegacySwap {
         let file = try RealmFile(url: URL(fileURLWithPath: path), encryptionKey: configuration.encryptionKey)
         let source = try RealmFileSource(file, path: path)
         let new = try NewFile(
-            beside: path, like: path, isReplacement: true, key: configuration.encryptionKey)
+            beside: path, like: path, isReplacement: true, key: configuration.encryptionKey, in: files)
         let progress = progress
         let made = try NewFileImport(
             source: source, report: RealmFileImportReport(of: file), verifies: true, progress: { progress?($0) }
@@ -111,7 +126,7 @@ struct LegacySwap {
         // After a loss, the old file is the only complete copy: keep it.
         if keepsOriginal || !made.isComplete { try keepOriginal(old.identity) }
         try deleteLockFile()
-        try new.rename(replacing: true)
+        try new.replace()
     }
 
     /// Gives the old file a second name.
@@ -120,8 +135,8 @@ struct LegacySwap {
         while true {
             let name = path + ".legacy" + (number == 1 ? "" : "-\(number)")
             if let there = try files.status(name) {
-                // A killed import has already created the second name.
-                if there.identity == identity { return }
+                // A killed import has already created the second name, and may not have synced it.
+                if there.identity == identity { return try files.syncName(of: name) }
                 number += 1
                 continue
             }
@@ -131,7 +146,7 @@ struct LegacySwap {
                 // The file system may not support hard links.
                 try copyOriginal(to: name)
             }
-            return try files.syncDirectory(containing: name)
+            return try files.syncName(of: name)
         }
     }
 

@@ -22,7 +22,7 @@ final class ImportWatch {
     /// every 256 objects.
     func report(_ phase: RealmFileImportProgress.Phase, _ className: String, _ completed: Int, _ count: Int) throws {
         done += 1
-        if done & 255 == 0, Task.isCancelled { throw CancellationError() }
+        if done & 255 == 0 { try checkCancellation() }
         guard done >= next else { return }
         next = done + step
         try progress?(
@@ -30,12 +30,15 @@ final class ImportWatch {
                 phase: phase, className: className, completed: completed, total: count, fraction: fraction))
     }
 
+    /// Throws `CancellationError` if the task is cancelled.
+    func checkCancellation() throws { if Task.isCancelled { throw CancellationError() } }
+
     /// Counts visits of objects that a pass does not need.
     func skip(_ count: Int) { done += count }
 
     /// Reports the phase `finishing`. Throws like `report`.
     func finish() throws {
-        if Task.isCancelled { throw CancellationError() }
+        try checkCancellation()
         try progress?(
             RealmFileImportProgress(phase: .finishing, className: nil, completed: 0, total: 0, fraction: fraction))
     }

@@ -11,6 +11,7 @@ internal import RegnumSystem
 final class NewFile {
     private let claim: TemporaryFile
     private let path: String
+    private let files: any FileSystem
     private var database: Database?
     private var session: Session?
 
@@ -18,9 +19,18 @@ final class NewFile {
     let temporaryPath: String
 
     /// Creates an empty database beside `path`, with the access rights of the file `original` unless that is nil.
-    init(beside path: String, like original: String?, isReplacement: Bool, key: Data?) throws {
-        let files = PosixFileSystem.shared
+    /// Unless it is a replacement, throws if a file exists at `path`, or if another program's file has the name of its
+    /// lock file, because the database could not be opened then.
+    init(
+        beside path: String, like original: String?, isReplacement: Bool, key: Data?,
+        in files: any FileSystem = PosixFileSystem.shared
+    ) throws {
         self.path = path
+        self.files = files
+        if !isReplacement {
+            if try files.status(path) != nil { throw Realm.Error.fileExists(path) }
+            try Database.checkLockFileName(path: path, fileSystem: files)
+        }
         do throws(SystemError) {
             claim = try TemporaryFile.make(
                 beside: path + SideFiles.importing, permissions: 0o600, in: files,
@@ -64,20 +74,30 @@ final class NewFile {
         session = nil
         if let database { try database.makeDurable() }
         database = nil
-        let file = try PosixFileSystem.shared.open(temporaryPath, .readOnly)
+        let file = try files.open(temporaryPath, .readOnly)
         try file.sync(.full)
         file.close()
     }
 
-    /// Renames the closed file to its final path. Throws `.exists` if a file exists there, unless `replacing` is true.
-    func rename(replacing: Bool) throws {
-        let files = PosixFileSystem.shared
-        if replacing {
-            try files.rename(temporaryPath, to: path)
-        } else {
-            try files.renameIfAbsent(temporaryPath, to: path)
+    /// Renames the closed file to its final path. If it throws, no file is there. Throws `Realm.Error` if a file exists
+    /// at the path.
+    func rename() throws {
+        do { try files.renameIfAbsent(temporaryPath, to: path) } catch {
+            if error.kind == .exists { throw Realm.Error.fileExists(path) }
+            throw error
         }
-        try files.syncDirectory(containing: path)
+        do { try files.syncName(of: path) } catch {
+            try? files.remove(path)
+            throw error
+        }
+    }
+
+    /// Renames the closed file to its final path, and replaces the file there. If it throws, that file is unchanged.
+    func replace() throws {
+        try files.rename(temporaryPath, to: path)
+        // The file is replaced whether or not the folder can be synced. An error would say that it is not, and would not
+        // make the next opening any safer.
+        try? files.syncName(of: path)
     }
 
     /// Returns the engine's form of a key. Throws `RealmFileImportError.Code.wrongKey` unless it has 64 bytes.

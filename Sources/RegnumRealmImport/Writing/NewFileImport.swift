@@ -27,7 +27,8 @@ struct NewFileImport<Source: ObjectSource> {
             var plans: [ClassPlan] = []
             try writing(session) {
                 try session.addTables(schema.tables)
-                session.setSchemaVersion(source.schemaVersion.flatMap { $0 == .max ? nil : $0 } ?? 0)
+                // A file without a version stays without one: it then opens with any version and without a migration.
+                if let version = source.schemaVersion, version != .max { session.setSchemaVersion(version) }
                 plans = ClassPlan.plans(source.classes, schema, session)
                 return true
             }
@@ -42,7 +43,7 @@ struct NewFileImport<Source: ObjectSource> {
             report = importer.report
             if verifies {
                 var verification = Verification(
-                    source, session, plans, importer.keys, lossyValues: importer.lossyValues, watch)
+                    source, session, plans, importer.keys, lossy: importer.lossy, watch)
                 try verification.run(&report)
             }
         }

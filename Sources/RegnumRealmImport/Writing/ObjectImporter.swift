@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the objects of a source into the tables of a session, in two passes over each class:
+// Writes the objects of a source into the tables of a session, in up to three passes over each class:
 //
 //   objects  creates each object with all values except links, and maps its old key to its new one
-//   links    sets the links, which need the new keys of all classes
+//   owners   finds the embedded objects that belong to an object that is not embedded; only if there are such classes
+//   links    sets the links, which need the new keys of all classes, of the objects that are carried over
 //
 // The import advances by a limited cost at a time, so that the caller can commit in between. Every value of an object
 // except its links is read before the object is created: an error of the source leaves no incomplete object.
@@ -12,7 +13,7 @@ internal import RegnumEngine
 internal import RegnumRealmFile
 
 final class ObjectImporter<Source: ObjectSource> {
-    private enum Pass { case objects, links }
+    private enum Pass { case objects, owners, links }
 
     private let source: Source
     private let session: Session
@@ -25,12 +26,13 @@ final class ObjectImporter<Source: ObjectSource> {
     private(set) var keys: [KeyMap]
     /// By class: the objects that this import has created or updated; empty unless `isUpdating`.
     private var touched: [KeyBits]
-    /// By class: the embedded objects that have an owner.
-    private var owned: [KeyBits]
+    private var owners: EmbeddedOwners
+    /// By class: the embedded objects to which a link was set.
+    private var linked: [KeyBits]
     /// By class and column: true if a mixed value of the column contains a link.
     private var hasLinks: [[Bool]]
-    /// By class: the number of values that differ from the source because of a reported loss.
-    private(set) var lossyValues: [Int]
+    /// By class and column: the objects whose value differs from the source because of a reported loss.
+    private(set) var lossy: [[KeyBits]]
 
     private var pass = Pass.objects
     private var place = 0
@@ -38,6 +40,8 @@ final class ObjectImporter<Source: ObjectSource> {
     private var completed = 0
     /// The values of the current object, by index in the columns of its plan.
     private var values: [Value] = []
+    /// The columns of the current object whose values are lossy.
+    private var lossyColumns: [Int] = []
     private var isFinished = false
 
     init(
@@ -52,9 +56,10 @@ final class ObjectImporter<Source: ObjectSource> {
         self.report = report
         keys = plans.map { _ in KeyMap() }
         touched = plans.map { _ in KeyBits() }
-        owned = plans.map { _ in KeyBits() }
+        owners = EmbeddedOwners(classCount: plans.count)
+        linked = plans.map { _ in KeyBits() }
         hasLinks = plans.map { plan in plan.columns.map { _ in false } }
-        lossyValues = plans.map { _ in 0 }
+        lossy = plans.map { plan in plan.columns.map { _ in KeyBits() } }
         self.report.classes = plans.map { plan in
             var report = RealmFileImportReport.ClassReport(name: plan.name)
             report.dropped = plan.dropped.map { .init(name: $0.name, reason: $0.reason) }
@@ -76,10 +81,17 @@ final class ObjectImporter<Source: ObjectSource> {
                 place += 1
                 continue
             }
-            left -= pass == .objects ? try make(object) : try link(object)
             completed += 1
-            try watch.report(
-                pass == .objects ? .objects : .links, plans[place].name, completed, source.classes[place].objectCount)
+            let phase: RealmFileImportProgress.Phase
+            switch pass {
+            case .objects: (phase, left) = (.objects, left - (try make(object)))
+            case .owners:
+                left -= try findOwned(by: object)
+                if completed & 255 == 0 { try watch.checkCancellation() }
+                continue
+            case .links: (phase, left) = (.links, left - (try link(object)))
+            }
+            try watch.report(phase, plans[place].name, completed, source.classes[place].objectCount)
         }
         return isFinished
     }
@@ -87,8 +99,9 @@ final class ObjectImporter<Source: ObjectSource> {
     /// Begins the next class of the pass, or the next pass; skips a class that the links pass does not need.
     private func beginPass() throws {
         completed = 0
-        guard place < plans.count else {
-            if pass == .objects { (pass, place) = (.links, 0) } else { try end() }
+        guard place < plans.count else { return try endPass() }
+        if pass == .owners, !ownsObjects(place) {
+            place += 1
             return
         }
         if pass == .links, plans[place].table == nil || !needsLinks(place) {
@@ -97,6 +110,17 @@ final class ObjectImporter<Source: ObjectSource> {
             return
         }
         cursor = try source.objects(ofClass: plans[place].source)
+    }
+
+    private func endPass() throws {
+        place = 0
+        switch pass {
+        case .objects: pass = plans.contains { $0.isEmbedded && $0.table != nil } ? .owners : .links
+        case .owners:
+            owners.resolve()
+            pass = .links
+        case .links: try end()
+        }
     }
 
     private func needsLinks(_ place: Int) -> Bool {
@@ -116,8 +140,9 @@ final class ObjectImporter<Source: ObjectSource> {
     private func read(_ object: Source.Cursor.Item, _ source: Int, _ name: String) throws -> (
         RealmFileValue, isExact: Bool
     ) {
+        let before = self.source.replacedTextCount
         let value = try object.value(at: source)
-        guard self.source.replacedTextCount > 0, ValueConversion.hasReplacement(value) else { return (value, true) }
+        guard self.source.replacedTextCount > before else { return (value, true) }
         report.lose(place, name, object.key, "bytes that are no UTF-8 are replaced by U+FFFD")
         return (value, false)
     }
@@ -152,28 +177,30 @@ final class ObjectImporter<Source: ObjectSource> {
             report.classes[place].dropped[index].values += 1
         }
         var cost = 1
-        var collections: [(ColumnPlan, RealmFileValue)] = []
+        var collections: [(column: Int, value: RealmFileValue)] = []
         values.removeAll(keepingCapacity: true)
+        lossyColumns.removeAll(keepingCapacity: true)
         for (index, column) in plan.columns.enumerated() {
             if column.isLink {
                 values.append(.null)
                 continue
             }
             let (value, isExact) = try read(object, column.source, column.name)
-            if !isExact { lossyValues[place] += 1 }
+            if !isExact { lossyColumns.append(index) }
             cost += Self.cost(value)
             if column.definition.collection != .none {
                 values.append(.null)
                 if column.definition.type == .mixed, ValueConversion.hasLink(value) {
                     hasLinks[place][index] = true
                 } else {
-                    collections.append((column, value))
+                    collections.append((index, value))
                 }
                 continue
             }
             values.append(convert(value, column, index, object.key))
         }
         guard let new = try store(object, plan, table) else { return cost }
+        for column in lossyColumns { _ = lossy[place][column].insert(new.key) }
         for (column, value) in collections { try fill(value, column, table, new.key, object.key, isNew: new.isNew) }
         guard keys[place].add(object.key, new.key) else {
             throw RealmFileError(.damaged, "objects of class '\(plan.name)' are not in the order of their keys")
@@ -198,7 +225,7 @@ final class ObjectImporter<Source: ObjectSource> {
         default: break
         }
         let losses = losses(column.name, key)
-        defer { if losses.isLossy { lossyValues[place] += 1 } }
+        defer { if losses.isLossy { lossyColumns.append(index) } }
         if column.definition.type != .mixed {
             return ValueConversion.scalar(value, column.definition, losses.callAsFunction)
         }
@@ -267,36 +294,33 @@ final class ObjectImporter<Source: ObjectSource> {
 
     // MARK: Collections
 
+    /// Sets the collection of the column at `index` in the columns of the plan.
     private func fill(
-        _ value: RealmFileValue, _ plan: ColumnPlan, _ table: Table, _ key: ObjectKey, _ old: Int64, isNew: Bool
+        _ value: RealmFileValue, _ index: Int, _ table: Table, _ key: ObjectKey, _ old: Int64, isNew: Bool
     ) throws {
+        let plan = plans[place].columns[index]
         let column = plan.column
         if isNew, !hasContent(value) { return }
         let losses = losses(plan.name, old)
-        defer { if losses.isLossy { lossyValues[place] += 1 } }
+        defer { if losses.isLossy { _ = lossy[place][index].insert(key) } }
         if !isNew {
             let count = try table.listCount(column, of: key)
             if count > 0 { try table.listRemove(0..<count, column, of: key) }
         }
         switch (plan.definition.collection, value) {
         case (.list, .list(let values)):
-            let elements = values.compactMap { element($0, plan, losses) }
+            let elements = try values.compactMap { try element($0, plan, losses) }
             if !elements.isEmpty { try table.listInsert(elements, column, of: key, at: 0) }
         case (.set, .set(let values)):
             for value in values {
-                guard let element = element(value, plan, losses) else { continue }
+                guard let element = try element(value, plan, losses) else { continue }
                 if try !table.setInsert(element, column, of: key) {
                     losses("two elements of the set are equal: one is left out")
                 }
             }
         case (.dictionary, .dictionary(let entries)):
-            var found: [DictionaryEntry] = []
-            for entry in entries {
-                guard let key = ValueConversion.key(entry.key, losses.callAsFunction) else { continue }
-                found.append(DictionaryEntry(key: key, value: element(entry.value, plan, losses) ?? .null))
-            }
-            for entry in ValueConversion.sorted(found, losses.callAsFunction) {
-                try table.dictionarySet(entry.key, entry.value, column, of: key)
+            for (name, value) in ValueConversion.entries(entries, losses.callAsFunction) {
+                try table.dictionarySet(name, try element(value, plan, losses) ?? .null, column, of: key)
             }
         default:
             if hasContent(value) { losses("it is \(ValueConversion.name(value)), and the property is a collection") }
@@ -304,22 +328,62 @@ final class ObjectImporter<Source: ObjectSource> {
     }
 
     /// Converts an element of a collection. Returns nil for a link that must be omitted.
-    private func element(_ value: RealmFileValue, _ plan: ColumnPlan, _ losses: Losses) -> Value? {
+    private func element(_ value: RealmFileValue, _ plan: ColumnPlan, _ losses: Losses) throws -> Value? {
         switch plan.definition.type {
         case .link:
             if value == .null { return plan.definition.collection == .dictionary ? .null : nil }
-            return target(value, plan, losses).map { .link($0) }
-        case .mixed: return ValueConversion.any(value, resolve, losses.callAsFunction)
+            return try target(value, plan, losses).map { .link($0) }
+        case .mixed: return try ValueConversion.any(value, resolve, losses.callAsFunction)
         default: return ValueConversion.scalar(value, plan.definition, losses.callAsFunction)
         }
+    }
+
+    // MARK: Owners
+
+    /// True if a column of the class at `place` owns embedded objects.
+    private func ownsObjects(_ place: Int) -> Bool {
+        plans[place].table != nil && plans[place].columns.contains { ownedClass(of: $0) != nil }
+    }
+
+    /// Returns the class of the embedded objects that the column owns; nil if it owns none.
+    private func ownedClass(of column: ColumnPlan) -> Int? {
+        guard column.isLink, let target = column.targetClass, plans[target].isEmbedded else { return nil }
+        return target
+    }
+
+    /// Adds the ownerships of an object. Returns the cost.
+    private func findOwned(by object: Source.Cursor.Item) throws -> Int {
+        guard let owner = keys[place].find(object.key) else { return 1 }
+        var cost = 1
+        for column in plans[place].columns {
+            guard let target = ownedClass(of: column) else { continue }
+            let value = try object.value(at: column.source)
+            cost += Self.cost(value)
+            for case .link(let link) in ValueConversion.elements(value) {
+                guard source.classIndex(ofTable: link.tableIndex) == target, let key = keys[target].find(link.key)
+                else { continue }
+                if plans[place].isEmbedded {
+                    owners.add(key, ofClass: target, owner: owner, ofClass: place)
+                } else {
+                    owners.add(key, ofClass: target)
+                }
+            }
+        }
+        return cost
     }
 
     // MARK: Links
 
     /// Sets the links of an object that the first pass has created or updated. Returns the cost.
     private func link(_ object: Source.Cursor.Item) throws -> Int {
-        guard let key = keys[place].find(object.key) else { return 1 }
         let plan = plans[place]
+        guard let key = keys[place].find(object.key), !plan.isEmbedded || owners.isCarried(key, ofClass: place) else {
+            return 1
+        }
+        guard try isThere(key, place) else {
+            report.lose(place, nil, object.key, "the object was deleted during the import, before its links were set")
+            return 1
+        }
         let table = table()
         let isNew = !isUpdating
         var cost = 1
@@ -328,39 +392,46 @@ final class ObjectImporter<Source: ObjectSource> {
             cost += Self.cost(value)
             if column.definition.collection != .none {
                 if column.isLink || ValueConversion.hasLink(value) {
-                    try fill(value, column, table, key, object.key, isNew: isNew)
+                    try fill(value, index, table, key, object.key, isNew: isNew)
                 }
                 continue
             }
             if value == .null, isNew || !column.isLink { continue }
             if !column.isLink, !ValueConversion.hasLink(value) { continue }
-            if let target = plainTarget(value, column) {
+            if let target = try plainTarget(value, column) {
                 try table.set(.link(target), column.column, of: key)
                 continue
             }
             let losses = losses(column.name, object.key)
             let new: Value =
                 if column.isLink {
-                    value == .null ? .null : target(value, column, losses).map { .link($0) } ?? .null
-                } else { ValueConversion.any(value, resolve, losses.callAsFunction) }
-            if losses.isLossy { lossyValues[place] += 1 }
+                    value == .null ? .null : try target(value, column, losses).map { .link($0) } ?? .null
+                } else { try ValueConversion.any(value, resolve, losses.callAsFunction) }
+            if losses.isLossy { _ = lossy[place][index].insert(key) }
             if new != .null || !isNew { try table.set(new, column.column, of: key) }
         }
         return cost
     }
 
+    /// True if the imported object still exists. In an open Realm, others may delete it between two batches.
+    private func isThere(_ key: ObjectKey, _ place: Int) throws -> Bool {
+        if !isUpdating { return true }
+        return try plans[place].table.flatMap { session.table($0) }?.contains(key) ?? false
+    }
+
     /// Returns the target of a link to an object that is not embedded. Returns nil for other values, which `target`
     /// handles.
-    private func plainTarget(_ value: RealmFileValue, _ plan: ColumnPlan) -> ObjectKey? {
+    private func plainTarget(_ value: RealmFileValue, _ plan: ColumnPlan) throws -> ObjectKey? {
         guard case .link(let link) = value, let index = plan.targetClass, !plans[index].isEmbedded,
             source.classIndex(ofTable: link.tableIndex) == index
         else { return nil }
-        return keys[index].find(link.key)
+        guard let key = keys[index].find(link.key), try isThere(key, index) else { return nil }
+        return key
     }
 
     /// Returns the object to which a link of a link column points. Returns nil, and reports the loss, if the object has
-    /// another class, was not imported, or is embedded and has another owner already.
-    private func target(_ value: RealmFileValue, _ plan: ColumnPlan, _ losses: Losses) -> ObjectKey? {
+    /// another class, was not imported, was deleted since, or is embedded and has another owner already.
+    private func target(_ value: RealmFileValue, _ plan: ColumnPlan, _ losses: Losses) throws -> ObjectKey? {
         guard case .link(let link) = value, let index = source.classIndex(ofTable: link.tableIndex),
             index == plan.targetClass
         else {
@@ -371,7 +442,11 @@ final class ObjectImporter<Source: ObjectSource> {
             losses("it links to an object that is not in the new file")
             return nil
         }
-        if plans[index].isEmbedded, !owned[index].insert(key) {
+        guard try isThere(key, index) else {
+            losses("it links to an object that was deleted during the import")
+            return nil
+        }
+        if plans[index].isEmbedded, !linked[index].insert(key) {
             losses("the embedded object belongs to another object already")
             return nil
         }
@@ -380,29 +455,32 @@ final class ObjectImporter<Source: ObjectSource> {
 
     /// Returns the object to which a link in a mixed value points. Returns nil for an embedded object, because only a
     /// link property can own one.
-    private func resolve(_ link: RealmFileLink) -> (classIndex: Int, table: TableKey, key: ObjectKey)? {
+    private func resolve(_ link: RealmFileLink) throws -> (classIndex: Int, table: TableKey, key: ObjectKey)? {
         guard let index = source.classIndex(ofTable: link.tableIndex), let table = plans[index].table,
-            !plans[index].isEmbedded, let key = keys[index].find(link.key)
+            !plans[index].isEmbedded, let key = keys[index].find(link.key), try isThere(key, index)
         else { return nil }
         return (index, table, key)
     }
 
     // MARK: The end
 
-    /// Ends the import: deletes the embedded objects that have no owner, and reports them.
+    /// Ends the import: deletes the embedded objects that are not carried over, and reports them. No link leads to them.
     private func end() throws {
         isFinished = true
         for place in plans.indices where plans[place].isEmbedded {
             guard let table = plans[place].table.flatMap({ session.table($0) }) else { continue }
-            var ownerless: [ObjectKey] = []
-            keys[place].visitAll { old, new in
-                if owned[place].contains(new) { return }
-                ownerless.append(new)
-                report.lose(place, nil, old, "the embedded object belongs to no object")
+            var lost: [ObjectKey] = []
+            try keys[place].visitAll { old, new in
+                if linked[place].contains(new) { return }
+                if try isThere(new, place) { lost.append(new) }
+                report.classes[place].written -= 1
+                report.lose(
+                    place, nil, old,
+                    owners.isOwned(new, ofClass: place)
+                        ? "only embedded objects that are not carried over own the embedded object"
+                        : "the embedded object belongs to no object")
             }
-            if ownerless.isEmpty { continue }
-            report.classes[place].written -= ownerless.count
-            try table.deleteOwnerless(ownerless)
+            if !lost.isEmpty { try table.deleteOwnerless(lost) }
         }
     }
 }

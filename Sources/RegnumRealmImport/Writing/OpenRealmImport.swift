@@ -77,17 +77,11 @@ struct OpenRealmImport<Source: ObjectSource> {
         guard (sourceClass.kind == .embedded) == table.isEmbedded else {
             return ["Class '\(schema.name)' is embedded on one side only: its objects are not imported."]
         }
-        var matched: Set<Int> = []
-        let wanted = schema.properties.filter { !$0.isComputed }
+        let columns = Self.columns(for: sourceClass, schema, table)
+        let matched = Set(columns.values)
         for (place, property) in sourceClass.properties.enumerated() where !property.isInternal {
-            let found =
-                wanted.first { $0.columnName == property.storedName } ?? wanted.first { $0.columnName == property.name }
-                ?? wanted.first { $0.name == property.storedName } ?? wanted.first { $0.name == property.name }
-            let column = found.flatMap { found in
-                table.columns.firstIndex { $0.name == found.columnName && !$0.isHidden }
-            }
             var reason: String?
-            if let column, matched.insert(column).inserted {
+            if let column = columns[place] {
                 let definition = table.columns[column]
                 reason = Self.mismatch(property, definition, session)
                 if reason == nil {
@@ -116,6 +110,31 @@ struct OpenRealmImport<Source: ObjectSource> {
         plan.isEmbedded = table.isEmbedded
         plan.table = table.key
         return notes
+    }
+
+    /// Returns the columns for the properties of the source, by index. Names in the file come before names in Swift, for
+    /// all properties: a property that `propertiesMapping` renames must not take the column of another one.
+    private static func columns(
+        for sourceClass: SourceClass, _ schema: ClassSchema, _ table: TableDefinition
+    ) -> [Int: Int] {
+        let wanted = schema.properties.filter { !$0.isComputed }
+        var columns: [Int: Int] = [:]
+        var taken: Set<Int> = []
+        func match(_ isMatch: (ClassProperty, SourceProperty) -> Bool) {
+            for (place, property) in sourceClass.properties.enumerated()
+            where !property.isInternal && columns[place] == nil {
+                guard let found = wanted.first(where: { isMatch($0, property) }),
+                    let column = table.columns.firstIndex(where: { $0.name == found.columnName && !$0.isHidden }),
+                    taken.insert(column).inserted
+                else { continue }
+                columns[place] = column
+            }
+        }
+        match { $0.columnName == $1.storedName }
+        match { $0.columnName == $1.name }
+        match { $0.name == $1.storedName }
+        match { $0.name == $1.name }
+        return columns
     }
 
     /// Returns the reason why the column cannot hold the values of the property; nil if it can.

@@ -9,7 +9,7 @@ internal import RegnumRealmFile
 /// Functions that convert values. They call `lose` with the reason if a value cannot be carried over unchanged.
 struct ValueConversion {
     /// Returns the imported object to which a link points; nil if there is none.
-    typealias Resolve = (RealmFileLink) -> (classIndex: Int, table: TableKey, key: ObjectKey)?
+    typealias Resolve = (RealmFileLink) throws -> (classIndex: Int, table: TableKey, key: ObjectKey)?
 
     /// Returns the value that replaces a lost one: null if the column allows it, otherwise zero or empty.
     static func nothing(_ column: ColumnDefinition) -> Value {
@@ -51,11 +51,11 @@ struct ValueConversion {
     /// Converts a mixed value, with its links by `resolve`. `depth` is the number of collections around the value.
     static func any(
         _ value: RealmFileValue, depth: Int = 0, _ resolve: Resolve, _ lose: (String) -> Void
-    ) -> Value {
+    ) rethrows -> Value {
         switch value {
         case .null: return .null
         case .link(let link):
-            guard let target = resolve(link) else {
+            guard let target = try resolve(link) else {
                 lose("it links to an object that is not in the new file")
                 return .null
             }
@@ -63,15 +63,13 @@ struct ValueConversion {
         case .list(let values), .set(let values):
             guard depth < MixedCodec.depthLimit else { return tooDeep(lose) }
             if case .set = value { lose("a set within a value of any type becomes a list") }
-            return .list(values.map { any($0, depth: depth + 1, resolve, lose) })
+            return .list(try values.map { try any($0, depth: depth + 1, resolve, lose) })
         case .dictionary(let entries):
             guard depth < MixedCodec.depthLimit else { return tooDeep(lose) }
-            var found: [DictionaryEntry] = []
-            for entry in entries {
-                guard let key = key(entry.key, lose) else { continue }
-                found.append(DictionaryEntry(key: key, value: any(entry.value, depth: depth + 1, resolve, lose)))
-            }
-            return .dictionary(sorted(found, lose))
+            return .dictionary(
+                try self.entries(entries, lose).map { entry in
+                    DictionaryEntry(key: entry.key, value: try any(entry.value, depth: depth + 1, resolve, lose))
+                })
         case .rows:
             lose("a table within a value cannot be held")
             return .null
@@ -100,11 +98,19 @@ struct ValueConversion {
         return nil
     }
 
-    /// Returns the entries in ascending order of the UTF-8 bytes of their keys. Of entries with equal keys, it keeps
-    /// one and reports the others. O(n log n).
-    static func sorted(_ entries: [DictionaryEntry], _ lose: (String) -> Void) -> [DictionaryEntry] {
-        let sorted = entries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-        var found: [DictionaryEntry] = []
+    /// Returns the entries with their keys as texts, in ascending order of the UTF-8 bytes of the keys. Omits and
+    /// reports entries whose key is no text, and all but one of those with the same key. O(n log n).
+    static func entries(
+        _ entries: [RealmFileEntry], _ lose: (String) -> Void
+    ) -> [(key: String, value: RealmFileValue)] {
+        var sorted: [(key: String, value: RealmFileValue)] = []
+        sorted.reserveCapacity(entries.count)
+        for entry in entries {
+            guard let key = key(entry.key, lose) else { continue }
+            sorted.append((key, entry.value))
+        }
+        sorted.sort { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+        var found: [(key: String, value: RealmFileValue)] = []
         found.reserveCapacity(sorted.count)
         for entry in sorted {
             if let last = found.last, last.key.utf8.elementsEqual(entry.key.utf8) {
@@ -114,6 +120,15 @@ struct ValueConversion {
             found.append(entry)
         }
         return found
+    }
+
+    /// Returns the values that are stored for a value of a link column: the elements of a collection, or the value.
+    static func elements(_ value: RealmFileValue) -> [RealmFileValue] {
+        switch value {
+        case .list(let values), .set(let values): values
+        case .dictionary(let entries): Self.entries(entries, { _ in }).map(\.value)
+        default: [value]
+        }
     }
 
     /// Converts a value that is neither a link nor a collection, in the same way for a column of its type and for a
@@ -195,16 +210,6 @@ struct ValueConversion {
         case .link: true
         case .list(let values), .set(let values): values.contains { hasLink($0) }
         case .dictionary(let entries): entries.contains { hasLink($0.value) }
-        default: false
-        }
-    }
-
-    /// True if a text in the value contains U+FFFD, which replaces invalid UTF-8.
-    static func hasReplacement(_ value: RealmFileValue) -> Bool {
-        switch value {
-        case .string(let text): text.unicodeScalars.contains("\u{FFFD}")
-        case .list(let values), .set(let values): values.contains { hasReplacement($0) }
-        case .dictionary(let entries): entries.contains { hasReplacement($0.key) || hasReplacement($0.value) }
         default: false
         }
     }

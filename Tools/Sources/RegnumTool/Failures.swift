@@ -33,7 +33,7 @@ struct Failure {
         let reason = (error as? Realm.Error)?.reason.rawValue ?? (error as? InspectionError)?.reason.rawValue
         let damage = ["damaged", "truncated"] + (isCheck ? ["notARealmFile", "tooSmall", "emptyFile"] : [])
         var ending = damage.contains(reason ?? "") ? Ending.damage : Ending.failure
-        if let reason, let known = Self.sentence(reason, arguments) {
+        if let reason, Self.concerns(error, arguments), let known = Self.sentence(reason, arguments) {
             sentence = known
         } else if let error = error as? Realm.Error {
             sentence = error.localizedDescription
@@ -56,6 +56,12 @@ struct Failure {
     static let advice =
         "Keep a copy of it, and restore it from a backup, or save what can be read with `regnum salvage FILE NEW`."
 
+    /// False if the error names a file other than the argument, such as the output.
+    private static func concerns(_ error: any Error, _ arguments: FileArguments) -> Bool {
+        guard let url = (error as? Realm.Error)?.fileURL else { return true }
+        return url.resolvingSymlinksInPath() == arguments.url.resolvingSymlinksInPath()
+    }
+
     /// Messages for reasons for which the libraries' messages would name settings of a program.
     private static func sentence(_ reason: String, _ arguments: FileArguments) -> String? {
         let file = "'\(arguments.file)'"
@@ -69,10 +75,7 @@ struct Failure {
             return "This build of regnum has no encryption: build it with the trait `Encryption`, the default."
         case "missingFolder", "parentIsNotAFolder":
             return "\(file): No such file or directory. A part of the path is missing, or is not a folder."
-        case "missingFile":
-            // The missing file may be the output file.
-            if FileManager.default.fileExists(atPath: arguments.file) { return nil }
-            return "\(file): No such file or directory."
+        case "missingFile": return "\(file): No such file or directory."
         case "isAFolder", "notARegularFile": return "\(file) is not a file: name the database file itself."
         case "noPermission":
             return "\(file), or its folder, may not be read or written by this user: use another account, or "
@@ -99,7 +102,9 @@ struct Failure {
 func reporting(
     on arguments: FileArguments, isCheck: Bool = false, advice: String = Failure.advice, _ body: () throws -> Void
 ) throws {
-    do { try body() } catch let ending as ExitCode { throw ending } catch {
+    do { try body() } catch let ending as ExitCode { throw ending } catch let stop as Interruption.Stop {
+        throw Interruption.end(stop)
+    } catch {
         let failure = Failure(error, arguments, isCheck: isCheck, advice: advice)
         FileHandle.standardError.write(Data("regnum: \(failure.sentence)\n".utf8))
         throw failure.ending

@@ -28,7 +28,12 @@ struct ImportRealmCommand: ParsableCommand {
             job.sourceKey = try arguments.key()
             job.targetKey = try FileArguments.key(in: newKeyFile)
             job.verifies = verify
-            if progress { job.progress = { Progress.show($0) } }
+            Interruption.watch()
+            let shows = progress
+            job.progress = {
+                try Interruption.check()
+                if shows { Progress.show($0) }
+            }
             let made = try job.run()
             if progress { Progress.end() }
             try finish(made, report)
@@ -41,39 +46,38 @@ struct ExportJSONCommand: ParsableCommand {
         commandName: "export-json",
         abstract: "Writes the objects of a file, Regnum's or Realm's, as JSON, one a line, to standard output.",
         discussion: """
-            The first line has the classes, as `regnum schema --json`. Types that JSON lacks are tagged as in MongoDB's Extended \
-            JSON. `regnum import-json` makes a file of the lines.
+            The first line has the classes, as `regnum schema --json`, and the number of objects, by which \
+            `regnum import-json` notices that lines are missing. Types that JSON lacks are tagged as in MongoDB's \
+            Extended JSON. Values that cannot be written unchanged are listed on standard error; the command then \
+            ends with 2.
             """)
 
     @OptionGroup var arguments: FileArguments
     @Argument(help: "Only these classes.") var classNames: [String] = []
-    @Flag(help: "Leave the line with the classes out.") var noSchema = false
-    @Option(help: "Write to this file, which must not be there, instead.", completion: .file()) var output: String?
+    @Flag(help: "Omit the line with the classes. Missing lines are not noticed then.") var noSchema = false
+    @Option(
+        help: "Write to this new file instead, which appears when it is complete.", completion: .file())
+    var output: String?
 
     func run() throws {
         try reporting(on: arguments) {
             let names = classNames.isEmpty ? nil : classNames
-            let handle = try makeOutput()
-            do {
-                try ObjectJSON.export(
+            let made: ObjectJSONReport
+            if let output {
+                Interruption.watch()
+                made = try ObjectJSON.export(
+                    arguments.url, to: URL(fileURLWithPath: output), encryptionKey: arguments.key(),
+                    classNames: names, withSchema: !noSchema, progress: { _ in try Interruption.check() })
+            } else {
+                let handle = FileHandle.standardOutput
+                made = try ObjectJSON.export(
                     arguments.url, encryptionKey: arguments.key(), classNames: names, withSchema: !noSchema
                 ) { try handle.write(contentsOf: $0) }
-                if output != nil { try handle.close() }
-            } catch {
-                // An incomplete file could be mistaken for a complete export.
-                if let output { try? FileManager.default.removeItem(atPath: output) }
-                throw error
             }
+            if made.isComplete { return }
+            FileHandle.standardError.write(Data("\(made.description)\n".utf8))
+            throw Ending.damage
         }
-    }
-
-    private func makeOutput() throws -> FileHandle {
-        guard let output else { return .standardOutput }
-        if FileManager.default.fileExists(atPath: output) { throw Refusal("There is a file at '\(output)' already.") }
-        guard FileManager.default.createFile(atPath: output, contents: nil),
-            let handle = FileHandle(forWritingAtPath: output)
-        else { throw Refusal("'\(output)' cannot be written.") }
-        return handle
     }
 }
 
@@ -95,8 +99,10 @@ struct ImportJSONCommand: ParsableCommand {
                     throw Refusal("The schema '\(schema)' cannot be read: \(error.localizedDescription)")
                 }
             }
+            Interruption.watch()
             let made = try ObjectJSON.importLines(
-                from: arguments.url, to: URL(fileURLWithPath: output), encryptionKey: arguments.key(), schema: classes)
+                from: arguments.url, to: URL(fileURLWithPath: output), encryptionKey: arguments.key(), schema: classes
+            ) { _ in try Interruption.check() }
             try finish(made, report)
         }
     }

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The replacement of an app's file, on file systems that refuse something.
+
+import Foundation
+import RealmSwift
+import RegnumRealmFile
+@testable import RegnumRealmImport
+import RegnumSystem
+import Testing
+
+@Suite("Replacing an app's file") struct LegacySwapTests {
+    private func swap(_ scratch: Scratch, _ files: FaultyFileSystem, keepsOriginal: Bool = true) throws -> LegacySwap {
+        let url = scratch["default.realm"]
+        if try !scratch.names.contains("default.realm") {
+            _ = try scratch.fixture("all_types_v24.realm", as: "default.realm")
+        }
+        return LegacySwap(
+            path: url.path, configuration: Realm.Configuration(fileURL: url, schemaVersion: 7, objectTypes: []),
+            keepsOriginal: keepsOriginal, progress: nil, report: nil, files: files)
+    }
+
+    private func expectImported(_ scratch: Scratch, _ names: [String]) throws {
+        let configuration = Realm.Configuration(fileURL: scratch["default.realm"], schemaVersion: 7, objectTypes: [])
+        #expect(try Realm(configuration: configuration).dynamicObjects("Deep").count == 1250)
+        #expect(try scratch.names == names)
+    }
+
+    @Test("A folder that this process may not read, and so cannot sync, does not prevent the import")
+    func folderWithoutRights() throws {
+        let scratch = try Scratch()
+        let files = FaultyFileSystem(failure: .permissionDenied)
+        #expect(try swap(scratch, files).run())
+        #expect(files.syncedNames == ["default.realm.legacy", "default.realm"])
+        try expectImported(scratch, ["default.realm", "default.realm.legacy"])
+        let old = scratch["default.realm.legacy"]
+        let path = scratch["new.realm"].path
+        let source = try RealmFileSource(RealmFile(url: old), path: old.path)
+        do {
+            let new = try NewFile(beside: path, like: nil, isReplacement: false, key: nil, in: files)
+            _ = try NewFileImport(source: source, report: RealmFileImportReport()).run(into: new)
+            try new.rename()
+        }
+        #expect(try scratch.names == ["default.realm", "default.realm.legacy", "new.realm"])
+    }
+
+    @Test("An error of the sync after the swap does not deny the swap")
+    func failedSync() throws {
+        let scratch = try Scratch()
+        #expect(try swap(scratch, FaultyFileSystem(failure: .io), keepsOriginal: false).run())
+        try expectImported(scratch, ["default.realm"])
+    }
+
+    @Test("An error of the sync of the kept original, or of a new file's name, is an error without a new file")
+    func failedSyncOfOriginal() throws {
+        let scratch = try Scratch()
+        #expect(throws: Realm.Error.self) { try swap(scratch, FaultyFileSystem(failure: .io)).run() }
+        #expect(try RealmFile(url: scratch["default.realm"]).formatVersion == 24)
+        // The second name is there now, and is synced again.
+        #expect(try scratch.names == ["default.realm", "default.realm.legacy"])
+        #expect(throws: Realm.Error.self) { try swap(scratch, FaultyFileSystem(failure: .io)).run() }
+        let files = FaultyFileSystem()
+        #expect(try swap(scratch, files).run())
+        #expect(files.syncedNames == ["default.realm.legacy", "default.realm"])
+        try expectImported(scratch, ["default.realm", "default.realm.legacy"])
+
+        let old = scratch["default.realm.legacy"]
+        let new = try NewFile(
+            beside: scratch["new.realm"].path, like: nil, isReplacement: false, key: nil,
+            in: FaultyFileSystem(failure: .io))
+        let source = try RealmFileSource(RealmFile(url: old), path: old.path)
+        _ = try NewFileImport(source: source, report: RealmFileImportReport()).run(into: new)
+        #expect(throws: SystemError.self) { try new.rename() }
+        #expect(try !scratch.names.contains("new.realm"))
+    }
+
+    @Test("A process that waits for another one's import asks a few hundred times a second, and ends in time")
+    func waiting() throws {
+        let scratch = try Scratch()
+        let files = FaultyFileSystem()
+        var swap = try swap(scratch, files)
+        let other = try PosixFileSystem.shared.open(swap.path, .readWrite)
+        defer { other.close() }
+        #expect(try other.tryLock(byte: LegacySwap.lockedByte))
+        var configuration = swap.configuration
+        configuration.busyTimeout = 0.3
+        swap = LegacySwap(
+            path: swap.path, configuration: configuration, keepsOriginal: true, progress: nil, report: nil, files: files
+        )
+        #expect { try swap.run() } throws: { ($0 as? Realm.Error)?.reason == .busy }
+        // Pauses of 1, 2, 4 and then 5 ms are 62 attempts in 0.3 s; pauses of 50 µs would be thousands.
+        #expect((2...80).contains(files.lockAttempts), "\(files.lockAttempts)")
+    }
+}
