@@ -273,7 +273,7 @@ struct AnyValuesTests {
             let realm = try AnyValuesTests.realm()
             try realm.write { realm.create(Entry.self, value: ["id": 1]).set.insert(.fromArray([])) }
         },
-        MisuseCase("at most 100 deep") {
+        MisuseCase("at most 100 levels deep") {
             let realm = try AnyValuesTests.realm()
             let list = List<AnyRealmValue>()
             list.append(.list(list))
