@@ -74,6 +74,17 @@ import Testing
         #expect(try RealmFile(url: scratch["second.realm.legacy-2"]).formatVersion == 24)
     }
 
+    @Test("Deleting the files of the Realm leaves the original")
+    func deleting() throws {
+        let scratch = try Scratch()
+        let url = try scratch.fixture("all_types_v24.realm", as: "default.realm")
+        let before = try Data(contentsOf: url)
+        do { _ = try Realm(configuration: configuration(url)) }
+        #expect(try Realm.deleteFiles(for: configuration(url)))
+        #expect(try scratch.names == ["default.realm.legacy"])
+        #expect(try Data(contentsOf: scratch["default.realm.legacy"]) == before)
+    }
+
     @Test("The original is always kept if a value could not be imported")
     func lossyOriginal() throws {
         let scratch = try Scratch()
@@ -200,7 +211,8 @@ import Testing
         // Damage.
         try before.prefix(before.count / 2).write(to: url)
         #expect { try Realm(configuration: self.configuration(url)) } throws: {
-            ($0 as? Realm.Error)?.reason == .damaged
+            let error = $0 as? Realm.Error
+            return error?.reason == .damaged && error?.localizedDescription.contains("Restore it from a backup") == true
         }
         #expect(try scratch.names == ["default.realm"])
         // A file in no known format.

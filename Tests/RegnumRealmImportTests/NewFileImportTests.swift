@@ -200,7 +200,7 @@ import Testing
 
     @Test(
         "Values of formats up to 9 are imported, and values that only they can hold are reported",
-        arguments: [2, 4, 7, 9] as [UInt8])
+        arguments: [2, 3, 4, 5, 6, 7, 8, 9] as [UInt8])
     func oldFormats(_ format: UInt8) throws {
         for sample in OldFormatSamples.all {
             let scratch = try Scratch()
@@ -222,6 +222,40 @@ import Testing
             if report.classes.map(\.name) == ["Node"] {
                 #expect(report.classes[0].dropped.map(\.name) == ["rows"] && expected == 1)
             }
+        }
+    }
+    @Test("Formats 10 to 21 keep their values", arguments: [10, 11, 20, 21] as [UInt8])
+    func clusterFormats(_ format: UInt8) throws {
+        let scratch = try Scratch()
+        var builder = FileBuilder(format: format)
+        let tables = ClusterSamples.people(&builder)
+        let old = scratch["old.realm"]
+        try Data(builder.file(tables: tables, slot: format % 2)).write(to: old)
+        var job = RealmFileImport(from: old, to: scratch["new.realm"])
+        job.verifies = true
+        let report = try job.run()
+        #expect(report.isComplete && report.formatVersion == Int(format) && report.schemaVersion == 11, "\(report)")
+        let realm = try open(scratch["new.realm"], version: 11)
+        #expect(realm.configuration.integrityFindings().isEmpty)
+        var comparison = try Comparison(try RealmFile(url: old), realm)
+        let differences = try comparison.run()
+        #expect(differences.isEmpty, "\(differences)")
+        let people = realm.dynamicObjects("Person")
+        #expect(people.count == 2)
+        let (ann, other) = (people[0], people[1])
+        #expect(ann.objectSchema.primaryKeyProperty?.name == "id")
+        func values<T>(_ name: String, _ type: T.Type) -> [T?] { [ann[name] as? T, other[name] as? T] }
+        #expect(values("id", Int.self) == [7, -8] && values("age", Int.self) == [nil, 40])
+        #expect(values("name", String.self) == ["Ann", nil])
+        #expect(values("note", String.self) == ["a text of medium length", nil])
+        #expect(values("born", Date.self) == [Date(timeIntervalSince1970: 100.25), nil])
+        #expect(
+            (ann["best"] as? DynamicObject)?.isSameObject(as: other) == true && other["best"] as? DynamicObject == nil)
+        let friends: [Int?] = ann.dynamicList("friends").map { $0["id"] as? Int }
+        #expect(friends == [-8, 7, -8])
+        if format >= 20 {
+            #expect((ann["home"] as? DynamicObject)?["street"] as? String == "Main")
+            #expect(report.classes.map(\.name) == ["Person", "Address"])
         }
     }
 }

@@ -15,7 +15,8 @@ extension Realm {
         return FileManager.default.fileExists(atPath: url.path)
     }
 
-    /// Deletes the file and its auxiliary files, but not the lock file. A symbolic link is deleted together with the
+    /// Deletes the file and its auxiliary files, but not the lock file, nor the original in Realm's format that an
+    /// import with `legacyFile` has kept as `NAME.legacy`: delete that yourself if the data must go. A symbolic link is deleted together with the
     /// file that it points to. Returns true if there was a file. Waits, a second at most, while the writes of a
     /// released Realm are being synced. Throws `Realm.Error(.alreadyOpen)` while the file is open, in this process or
     /// another, and errors of the file system.

@@ -29,7 +29,8 @@ extension LegacyFile {
     ///
     /// - Parameters:
     ///   - keepOriginal: True to keep the old file beside the new one, as `NAME.legacy`, or `NAME.legacy-2` and so on
-    ///     if another file has that name. The old file is always kept if a value could not be carried over.
+    ///     if another file has that name. The old file is always kept if a value could not be carried over. Nothing
+    ///     deletes a kept file, not even `Realm.deleteFiles(for:)`, because it may be the only complete copy.
     ///   - progress: Called about 200 times with the progress of the import, on the thread that opens the Realm.
     ///   - report: Called once with the report, on the thread that opens the Realm, before the new file replaces the
     ///     old one. If it throws, opening throws the same error, and the old file remains.
@@ -180,6 +181,10 @@ struct LegacySwap {
 }
 
 extension Realm.Error {
+    fileprivate static let adviceOnOldFile =
+        "The file was not changed. Restore it from a backup, or read its last commit but one with `RealmFile` of the "
+        + "module RegnumRealmFile and `snapshot: .previous`."
+
     /// Creates the error that opening throws for an error in a file in Realm's format.
     init(_ error: RealmFileError, _ path: String) {
         let (code, reason): (Code, Reason) =
@@ -197,7 +202,7 @@ extension Realm.Error {
         self.init(
             code, reason,
             "Failed to open Realm file at path '\(path)': it is a file of Realm's own format that cannot be imported. "
-                + "\(error.description)",
+                + "\(error.description)." + (error.code == .damaged ? " " + Self.adviceOnOldFile : ""),
             fileURL: URL(fileURLWithPath: path))
     }
 }

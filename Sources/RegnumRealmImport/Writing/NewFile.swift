@@ -104,7 +104,10 @@ final class NewFile {
     static func engineKey(_ key: Data?) throws -> EncryptionKey? {
         guard let key else { return nil }
         guard key.count == EncryptionKey.byteCount else {
-            throw RealmFileImportError(.wrongKey, "An encryption key has exactly 64 bytes, not \(key.count).")
+            throw RealmFileImportError(
+                .wrongKey,
+                "An encryption key has exactly 64 bytes, not \(key.count): pass the whole key, or nil for a file that is not "
+                    + "encrypted.")
         }
         return key.withUnsafeBytes { EncryptionKey($0) }
     }

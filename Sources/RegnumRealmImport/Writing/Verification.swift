@@ -65,7 +65,10 @@ struct Verification<Source: ObjectSource> {
 
     private func failure(_ words: String) -> RealmFileImportError {
         RealmFileImportError(
-            .verificationFailed, "The new file does not hold what the old one does: \(words). It was not kept.")
+            .verificationFailed,
+            "The new file does not hold what the old one does: \(words). It was not kept, and the old file is unchanged. "
+                + "Check the memory and the disk of this machine and import again; if it fails again in the same way, "
+                + "report it as a bug of the import, and keep the old file.")
     }
 
     // MARK: The source
