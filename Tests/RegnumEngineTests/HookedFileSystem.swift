@@ -6,6 +6,7 @@ import RegnumSystem
 final class HookedFileSystem: FileSystem, @unchecked Sendable {
     // Unchecked: the hooks are set before the files are used, and run on the calling thread.
     enum Call: Equatable {
+        case read(at: Int)
         case write(at: Int, byteCount: Int)
         case sync
         case beginWriteback(Range<Int>)
@@ -79,7 +80,9 @@ private final class HookedFile: File {
         return count
     }
     func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Int {
-        try base.read(buffer, at: offset)
+        let count = try base.read(buffer, at: offset)
+        fileSystem.after(.read(at: offset), path)
+        return count
     }
     func write(_ buffer: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
         let call = HookedFileSystem.Call.write(at: offset, byteCount: buffer.count)

@@ -50,15 +50,14 @@ package enum ProtocolMutant: String, Sendable, CaseIterable {
     /// A slot counts although the clean-shutdown record names another commit with its number, or a newer one.
     case settledSlotIgnored
 
-    /// Mutants that random crash images expose too rarely, or never: `GhostCommitTests`, `OverwrittenFileTests` and
-    /// `SettledSlotTests` construct the cases.
+    /// Mutants that random crash images and interleavings expose too rarely, or never: `GhostCommitTests`,
+    /// `OpeningPinTests`, `OverwrittenFileTests` and `SettledSlotTests` construct the cases.
     package static let arranged: [ProtocolMutant] = [
-        .ghostCommit, .nonceRepeated, .overwrittenNotNoticed, .settledSlotIgnored,
+        .ghostCommit, .nonceRepeated, .openingNotPinned, .overwrittenNotNoticed, .settledSlotIgnored,
     ]
 
     /// Bugs in the protocol between processes: interleavings expose them, crashes do not.
     package static let amongProcesses: [ProtocolMutant] = [
-        .pinNotChecked, .openingNotPinned, .othersPinsIgnored, .othersNotMet, .writerNotLocked, .unfinishedNotPublished,
-        .failureNotMet,
+        .pinNotChecked, .othersPinsIgnored, .othersNotMet, .writerNotLocked, .unfinishedNotPublished, .failureNotMet,
     ]
 }
