@@ -74,7 +74,7 @@ enum FilterModels {
         ]
     }
 
-    /// 1 and 4 belong to Ann, 3 and 6 to Bob, who has no age, 5 to Cy; 2 has no owner.
+    /// Ann owns 1 and 4, bob (without an age) owns 3 and 6, and Cy owns 5; 2 has no owner.
     static let owners = [1: 1, 3: 2, 4: 1, 5: 3, 6: 2]
     static let friends = [1: [2, 3], 3: [1, 1], 4: [4], 5: [2]]
     static let best = [1: 3, 3: 5, 4: 4, 6: 2]

@@ -150,6 +150,11 @@
                 second.other = third
                 Just(second).subscribe(realm.sink.add { _, error in words.note(error) })
             }
+            expect(["key must not contain '.'"]) { realm, words in
+                let object = FakeObject("2")
+                object.map["a.b"] = 1
+                Just(object).subscribe(realm.sink.add { _, error in words.note(error) })
+            }
         }
     }
 #endif

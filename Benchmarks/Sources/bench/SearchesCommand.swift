@@ -83,7 +83,7 @@ struct SearchesCommand: ParsableCommand {
         /// In nanoseconds for each row if a row count is given, otherwise in microseconds.
         var rows: Int?
         var target: Double?
-        /// The number of results, all of which are read.
+        /// Reads all results, and returns their number.
         let find: (Realm) throws -> Int
     }
 

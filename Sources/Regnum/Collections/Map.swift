@@ -294,9 +294,7 @@ extension Map: AnyMap, TracedField {
             let entries = place.entries()
             return OwnedElements(kind: .dictionary, keys: entries.map(\.key), values: entries.map(\.value))
         }
-        guard let given = (value as? any AnyMap)?.anyEntries ?? Coercion.entries(value)?.map({ ($0, $1) }) else {
-            return nil
-        }
+        guard let given = Coercion.mapEntries(value) else { return nil }
         for (key, _) in given { checkKey(key) }
         let isKnown = value is any AnyOwnedCollection
         return OwnedElements(

@@ -16,7 +16,7 @@ extension RealmCore {
         if object.rowContext != nil { return addManaged(object) }
         let binding = binding(for: type(of: object))
         if update != .error, binding.schema.primaryKey == nil {
-            misuse("'\(binding.schema.name)' does not have a primary key and can not be updated")
+            misuse(binding.schema.noPrimaryKeyMessage)
         }
         add(object, binding, to: nil, update)
     }

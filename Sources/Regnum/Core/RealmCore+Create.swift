@@ -20,7 +20,7 @@ extension RealmCore {
     ) -> ObjectKey {
         if binding.schema.isEmbedded { refuseEmbedded() }
         if unique == nil, update != .error, binding.schema.primaryKey == nil {
-            misuse("'\(binding.schema.name)' does not have a primary key and can not be updated")
+            misuse(binding.schema.noPrimaryKeyMessage)
         }
         var creation = Creation(core: self, update: update)
         return creation.create(binding, value, on: unique)

@@ -39,7 +39,7 @@ extension RealmCore {
     /// among all of these. O(objects visited).
     package func checkMayAdd(_ objects: [Object], update: Realm.UpdatePolicy) throws -> [ObjectBase] {
         for object in objects where update != .error && object.classSchema.primaryKey == nil {
-            throw refusal("'\(object.classSchema.name)' does not have a primary key and can not be updated")
+            throw refusal(object.classSchema.noPrimaryKeyMessage)
         }
         var waiting: [ObjectBase] = objects.reversed()
         var found: [ObjectBase] = []
@@ -60,9 +60,13 @@ extension RealmCore {
             for property in binding.schema.properties {
                 var problem: String?
                 property.forEachTarget(of: object) { target, wanted in
-                    problem = problem ?? self.problem(linking: target, as: wanted)
-                    if target is EmbeddedObject, !owned.insert(ObjectIdentifier(target)).inserted {
-                        problem = problem ?? Self.ownedTwice
+                    if let wanted, !target.stands(for: wanted) {
+                        problem =
+                            problem ?? "Can't set object of type '\(target.classSchema.name)' to property of type "
+                            + "'\(ClassNames.name(of: wanted))'"
+                    }
+                    if target.isOwned || target is EmbeddedObject && !owned.insert(ObjectIdentifier(target)).inserted {
+                        problem = problem ?? property.linkPlace.ownedMessage
                     }
                     waiting.append(target)
                 } problem: {
@@ -72,19 +76,6 @@ extension RealmCore {
             }
         }
         return found
-    }
-
-    private static let ownedTwice =
-        "Can't set link to existing managed embedded object. An embedded object belongs to one object only: assign a "
-        + "copy made by 'init(value:)'."
-
-    /// Returns why an object that is about to be added must not link to `target`; nil if it may.
-    private func problem(linking target: ObjectBase, as wanted: ObjectBase.Type?) -> String? {
-        if let wanted, !target.stands(for: wanted) {
-            return "Can't set object of type '\(target.classSchema.name)' to property of type "
-                + "'\(ClassNames.name(of: wanted))'"
-        }
-        return target.isOwned ? Self.ownedTwice : nil
     }
 
     /// The error of an operation whose counterpart in the synchronous API ends the program.
@@ -131,7 +122,10 @@ extension ClassProperty {
     ) {
         guard !isComputed, hasTarget || shape.type == .any || isMap else { return }
         let collection = isOwnedCollection ? existingCollection(in: object) : nil
-        for key in collection?.rawKeys ?? [] { if let reason = keyProblem(key) { problem(reason) } }
+        // Not `rawKeys`, which reports such a key as a programmer error.
+        for entry in (collection as? any AnyMap)?.anyEntries ?? [] {
+            if let reason = keyProblem(entry.key) { problem(reason) }
+        }
         let raws =
             if isOwnedCollection {
                 collection?.rawItems ?? []
@@ -142,7 +136,7 @@ extension ClassProperty {
             if let target = raw.object { body(target, shape.target) }
             guard let mixed = raw.mixed else { continue }
             if !mixed.isStorable() {
-                problem("Lists and dictionaries can be nested at most \(MixedCodec.depthLimit) levels deep.")
+                problem(AnyRealmValue.depthMessage)
                 continue
             }
             mixed.forEachObject { body($0, nil) }

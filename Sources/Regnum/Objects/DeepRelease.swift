@@ -71,7 +71,8 @@ enum DeepRelease {
         state.pointee.depth -= 1
     }
 
-    /// Releases, in order, what was taken last. Releases within these take more behind them and leave none.
+    /// Releases the references from `start` on, in order, and removes them. A nested release appends its references after
+    /// these, and removes them before it returns.
     private static func releaseTaken(from start: Int, _ state: UnsafeMutablePointer<Running>) {
         for place in start..<state.pointee.taken.count { state.pointee.taken[place].release() }
         state.pointee.taken.removeSubrange(start...)

@@ -63,13 +63,19 @@ extension RealmCore {
     @inline(never)
     private func refuseOwned(_ object: ObjectBase, _ place: LinkPlace) -> Never {
         object.requireValid()
-        let advice =
-            "An embedded object belongs to one object only: assign a copy made by 'init(value:)'."
-        switch place {
-        case .property: misuse("Can't set link to existing managed embedded object. \(advice)")
-        case .collection(let kind):
-            misuse("Cannot add an existing managed embedded object to a \(kind). \(advice)")
-        }
+        misuse(place.ownedMessage)
+    }
+}
+
+extension LinkPlace {
+    /// The message for a link to an embedded object that has an owner.
+    var ownedMessage: String {
+        let start =
+            switch self {
+            case .property: "Can't set link to existing managed embedded object."
+            case .collection(let kind): "Cannot add an existing managed embedded object to a \(kind)."
+            }
+        return start + " An embedded object belongs to one object only: assign a copy made by 'init(value:)'."
     }
 }
 

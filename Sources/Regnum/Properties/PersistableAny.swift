@@ -168,11 +168,11 @@ extension AnyRealmValue: _Persistable, RealmCollectionValue, RealmPropertyType {
 
     /// Reports a programmer error: collections are nested more deeply than can be stored.
     @inline(never)
-    fileprivate static func refuseDepth() -> Never {
-        misuse(
-            "Lists and dictionaries can be nested at most \(MixedCodec.depthLimit) levels deep. Is a collection "
-                + "an element of itself?")
-    }
+    fileprivate static func refuseDepth() -> Never { misuse(depthMessage) }
+
+    static let depthMessage =
+        "Lists and dictionaries can be nested at most \(MixedCodec.depthLimit) levels deep. Is a collection an element "
+        + "of itself?"
 
     /// The value for the engine; nil for objects and collections.
     var scalar: Value? {

@@ -38,6 +38,8 @@ package final class ClassSchema: @unchecked Sendable {
     /// For dynamic objects: by property index, the types that are read and stored without asking the property.
     /// Otherwise empty.
     let plainForms: [PlainForm]
+    /// The message for an update by primary key of a class without one.
+    var noPrimaryKeyMessage: String { "'\(name)' does not have a primary key and can not be updated" }
     private let placesByName: [String: Int]
     private let placesByOffset: [Int: Int]
 

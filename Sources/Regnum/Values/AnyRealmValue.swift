@@ -117,8 +117,12 @@ extension AnyRealmValue {
             let right: ObjectIdentifier
         }
         var seen: Set<Pair> = []
-        func isNew(_ left: AnyObject, _ right: AnyObject) -> Bool {
-            seen.insert(Pair(left: ObjectIdentifier(left), right: ObjectIdentifier(right))).inserted
+        /// Returns whether the collections are equal; nil if their elements decide.
+        func areEqual<C: _ManagedCollection & Equatable>(_ left: C, _ right: C) -> Bool? {
+            if left === right { return true }
+            if left.isManaged || right.isManaged { return left == right }
+            let isNew = seen.insert(Pair(left: ObjectIdentifier(left), right: ObjectIdentifier(right))).inserted
+            return isNew ? nil : true
         }
         /// Returns false if the values differ; collections are appended to `pairs` for later.
         func isEqualSoFar(_ left: AnyRealmValue, _ right: AnyRealmValue) -> Bool {
@@ -129,9 +133,8 @@ extension AnyRealmValue {
         while let pair = pairs.popLast() {
             switch pair {
             case (.list(let left), .list(let right)):
-                if left === right || !isNew(left, right) { continue }
-                guard !left.isManaged, !right.isManaged else {
-                    if left == right { continue }
+                if let areEqual = areEqual(left, right) {
+                    if areEqual { continue }
                     return false
                 }
                 let (items, others) = (left.items, right.items)
@@ -139,9 +142,8 @@ extension AnyRealmValue {
                     return false
                 }
             case (.dictionary(let left), .dictionary(let right)):
-                if left === right || !isNew(left, right) { continue }
-                guard !left.isManaged, !right.isManaged else {
-                    if left == right { continue }
+                if let areEqual = areEqual(left, right) {
+                    if areEqual { continue }
                     return false
                 }
                 let (entries, others) = (left.entries, right.entries)

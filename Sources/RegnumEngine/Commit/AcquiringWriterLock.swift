@@ -102,7 +102,7 @@ extension Database {
     /// True on the thread that began the running write.
     package var hasBegunWriteHere: Bool { writerLock.isHeld(by: CurrentThread.id) }
 
-    /// The holder of the writer lock; nil if nobody holds it or the holder is unknown.
+    /// The holder of the writer lock; nil if the lock is free or its holder is unknown.
     package var writerNote: WriterLockHolder? { shared?.otherWriter ?? writerLock.holder }
 
     /// Waits for the writer lock and leaves it offered as `number`, for `Session.beginWrite(acceptingTurn:)` or

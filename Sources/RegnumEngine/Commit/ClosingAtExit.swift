@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A process that ends by `exit`, or by returning from its main function, with databases open: no `deinit` runs, so this
-// file does what the `deinit` of a database does, unless another thread or process is in the way.
+// file does the work of the `deinit` of a database, unless another thread or process is writing.
 
 import RegnumSystem
 

@@ -263,7 +263,7 @@ final class CommitQueue: @unchecked Sendable {
 
     /// Gives the slots back. Of the threads that wait for tickets, wakes only the one that syncs next.
     func endBusy() {
-        assert(isBusy, "slots that nobody had")
+        assert(isBusy, "the slots were not taken")
         isBusy = false
         commits.first { $0.ticket.waitingCount > 0 }?.ticket.waiting?.tell()
         monitor.tellAll()
@@ -474,7 +474,7 @@ final class CommitQueue: @unchecked Sendable {
     }
 
     private var isConsistent: Bool {
-        // Queued commits are newer than what is published, in order, and unfinished.
+        // Queued commits are newer than all published ones, sorted by number, and not yet durable.
         var last = newest
         for commit in commits {
             guard commit.version.number > last, commit.ticket.isWaiting else { return false }
@@ -485,7 +485,7 @@ final class CommitQueue: @unchecked Sendable {
         if let unsynced, unsynced.runs.reduce(0, { $0 + $1.extent.pageCount }) << 12 != unsynced.byteCount {
             return false
         }
-        // What has failed never counts again.
+        // Failed commits never count again.
         return abandoned.allSatisfy { $0.first <= $0.last && $0.last < leastNumber }
     }
 }

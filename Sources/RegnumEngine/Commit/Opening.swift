@@ -343,8 +343,8 @@ struct Opening {
             count = try byteCount()
             try reader.extend(toPages: UInt64(count >> 12))
         }
-        let mended = settled.flatMap { Self.standIn($0, for: slots) }
-        if let mended { Self.insert(mended, into: &slots) }
+        let replacement = settled.flatMap { Self.replacement(by: $0, for: slots) }
+        if let replacement { Self.insert(replacement, into: &slots) }
         func remainsOrThrow(_ why: EngineError) throws(EngineError) -> Database {
             guard options.takesOlderCommit, options.isReadOnly,
                 let found = remains(slots.map(\.slot), header, seal, reader, why: why)
@@ -388,7 +388,7 @@ struct Opening {
             database.passedOver = passedOver
             try BlockWalk.checkSmall(database)
             // Last, so that a refused file stays unchanged.
-            if !options.isReadOnly, options.mutant != .ghostCommit { try mend(header, rejected, mended, placed) }
+            if !options.isReadOnly, options.mutant != .ghostCommit { try repair(header, rejected, replacement, placed) }
             return database
         }
         if let passedOver { return try remainsOrThrow(passedOver.why) }
@@ -416,13 +416,15 @@ struct Opening {
     }
 
     /// Removes everything from the file that a later opening could mistake for the commit that counts.
-    private func mend(
-        _ header: FileHeader, _ rejected: [CommitSlot.Placed], _ mended: CommitSlot.Placed?,
+    private func repair(
+        _ header: FileHeader, _ rejected: [CommitSlot.Placed], _ replacement: CommitSlot.Placed?,
         _ counting: CommitSlot.Placed
     ) throws(EngineError) {
-        mendHeader(header)
+        repairHeader(header)
         for bad in rejected { try clear(bad) }
-        if let mended, mended.slot.version == counting.slot.version { try replace(mended, by: mended.bytes) }
+        if let replacement, replacement.slot.version == counting.slot.version {
+            try replace(replacement, by: replacement.bytes)
+        }
         if options.mutant == .countingSlotRewritten, !rejected.isEmpty {
             try clear(counting)
             try replace(counting, by: counting.bytes)
@@ -460,7 +462,7 @@ struct Opening {
     }
 
     /// Rewrites page 0 if it was read from its copy. Nothing is lost if that fails.
-    private func mendHeader(_ header: FileHeader) {
+    private func repairHeader(_ header: FileHeader) {
         guard let page = try? readPage(at: 0) else { return }
         defer { page.deallocate() }
         if (try? FileHeader(reading: page, path: path)) == header { return }
@@ -513,14 +515,15 @@ struct Opening {
     /// Returns the clean-shutdown record as a replacement for a damaged slot, or for the older one. Nil if a slot is as
     /// new as the record, or newer, unless the only newer one belongs to the next commit, which may have been cut
     /// short. `slots`: newest first.
-    private static func standIn(_ settled: CommitSlot.Placed, for slots: [CommitSlot.Placed]) -> CommitSlot.Placed? {
+    private static func replacement(by settled: CommitSlot.Placed, for slots: [CommitSlot.Placed]) -> CommitSlot.Placed?
+    {
         let number = settled.slot.version
         let isNext = slots.first.map { $0.slot.version > number && $0.slot.previousDurable == number } ?? false
         guard slots.dropFirst(isNext ? 1 : 0).allSatisfy({ $0.slot.version < number }) else { return nil }
-        var standIn = settled
-        standIn.byteOffset =
+        var replacement = settled
+        replacement.byteOffset =
             slots.first.map { CommitSlot.otherByteOffset($0.byteOffset) } ?? FormatLimits.slotAByteOffset
-        return standIn
+        return replacement
     }
 
     /// Returns the page of the damaged or replaced slot if `placed` is not above the clean-shutdown record, which names

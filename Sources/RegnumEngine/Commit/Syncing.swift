@@ -108,7 +108,7 @@ extension Database {
         var isSlotTouched = false
         do throws(SystemError) {
             if isDropped { throw SystemError(.io, "sync", path) }
-            // What another program has put there is left as it is.
+            // Never writes to a file that another program has put there.
             if !isIdentified { throw SystemError(.io, "sync", path) }
             if work.mustRewrite { try rewrite(work) }
             if let last = work.last {

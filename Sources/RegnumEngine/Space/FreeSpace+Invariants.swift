@@ -5,7 +5,7 @@ extension FreeSpace {
     /// Files of more pages are not checked at each commit in debug builds: 256 MiB.
     private static let checkedPages: UInt64 = 1 << 16
 
-    /// Returns what is wrong; empty if nothing is. O(pages / 64 + pending extents × log).
+    /// Returns a description of each violated invariant; empty if all hold. O(pages / 64 + n log n) for n pending extents.
     func findings() -> [String] {
         var findings: [String] = []
         let extents = freeExtents
@@ -16,13 +16,13 @@ extension FreeSpace {
             findings.append("page \(first.page) is reserved and free")
         }
         if let last = extents.last, last.end > highWater {
-            findings.append("page \(last.end - 1) is free behind the end")
+            findings.append("page \(last.end - 1) is free beyond the end")
         }
         var end = FormatLimits.reservedPages
         for entry in pending.sorted(by: { $0.extent.page < $1.extent.page }) {
             let extent = entry.extent
             if extent.page < end { findings.append("page \(extent.page) is pending twice, or reserved") }
-            if !isTaken(extent) { findings.append("page \(extent.page) is pending and free, or behind the end") }
+            if !isTaken(extent) { findings.append("page \(extent.page) is pending and free, or beyond the end") }
             end = extent.end
         }
         return findings

@@ -76,12 +76,12 @@ final class SpaceManager {
         return try load()
     }
 
-    /// Stores the free space of the version that a commit has made from what it took.
+    /// Stores the free space after a commit, which has changed the space that it got from `take`.
     func put(_ space: RecordedSpace) {
         state = .known(space)
     }
 
-    /// Discards what is known, because another process may have written.
+    /// Forgets the known free space. Call if another process may have written.
     func invalidate() { state = .unknown }
 
     /// Frees the pages that no reader needs any more. Called when a write begins.

@@ -39,22 +39,27 @@ final class OutputFile {
     /// Syncs the file, and renames it to its path. Throws `Realm.Error` if a file exists there. The file is not written
     /// after this.
     func finish() throws {
-        let files = PosixFileSystem.shared
         try claim.file.sync(.full)
-        do { try files.renameIfAbsent(claim.path, to: path) } catch {
-            if error.kind == .exists { throw Realm.Error.fileExists(path) }
-            throw error
-        }
+        try PosixFileSystem.shared.publish(claim.path, as: path)
         isComplete = true
         claim.file.close()
-        do { try files.syncName(of: path) } catch {
-            try? files.remove(path)
-            throw error
-        }
     }
 }
 
 extension FileSystem {
+    /// Renames a complete file to its final path, and makes the name durable. If it throws, no file is at `path`. Throws
+    /// `Realm.Error` if a file exists there.
+    func publish(_ temporaryPath: String, as path: String) throws {
+        do { try renameIfAbsent(temporaryPath, to: path) } catch {
+            if error.kind == .exists { throw Realm.Error.fileExists(path) }
+            throw error
+        }
+        do { try syncName(of: path) } catch {
+            try? remove(path)
+            throw error
+        }
+    }
+
     /// Makes the name of a file that was created or renamed durable, as far as the process may: syncing a folder takes
     /// the permission to read it, which creating files does not.
     func syncName(of path: String) throws(SystemError) {

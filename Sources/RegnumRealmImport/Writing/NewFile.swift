@@ -81,16 +81,7 @@ final class NewFile {
 
     /// Renames the closed file to its final path. If it throws, no file is there. Throws `Realm.Error` if a file exists
     /// at the path.
-    func rename() throws {
-        do { try files.renameIfAbsent(temporaryPath, to: path) } catch {
-            if error.kind == .exists { throw Realm.Error.fileExists(path) }
-            throw error
-        }
-        do { try files.syncName(of: path) } catch {
-            try? files.remove(path)
-            throw error
-        }
-    }
+    func rename() throws { try files.publish(temporaryPath, as: path) }
 
     /// Renames the closed file to its final path, and replaces the file there. If it throws, that file is unchanged.
     func replace() throws {
