@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommands that convert files from one format to another: import-realm, export-json, import-json.
+// The subcommand import-realm, and the end of all imports of whole files.
 
 import ArgumentParser
 import Foundation
@@ -28,75 +28,9 @@ struct ImportRealmCommand: ParsableCommand {
             job.sourceKey = try arguments.key()
             job.targetKey = try FileArguments.key(in: newKeyFile)
             job.verifies = verify
-            if progress { job.progress = { Progress.show($0) } }
+            if progress { job.progress = { Output.progress($0.words) } }
             let made = try job.run()
-            if progress { Progress.end() }
-            try finish(made, report)
-        }
-    }
-}
-
-struct ExportJSONCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "export-json",
-        abstract: "Writes the objects of a file, Regnum's or Realm's, as JSON, one a line, to standard output.",
-        discussion: """
-            The first line has the classes, as `regnum schema --json`. Types that JSON lacks are tagged as in MongoDB's Extended \
-            JSON. `regnum import-json` makes a file of the lines.
-            """)
-
-    @OptionGroup var arguments: FileArguments
-    @Argument(help: "Only these classes.") var classNames: [String] = []
-    @Flag(help: "Leave the line with the classes out.") var noSchema = false
-    @Option(help: "Write to this file, which must not be there, instead.", completion: .file()) var output: String?
-
-    func run() throws {
-        try reporting(on: arguments) {
-            let names = classNames.isEmpty ? nil : classNames
-            let handle = try makeOutput()
-            do {
-                try ObjectJSON.export(
-                    arguments.url, encryptionKey: arguments.key(), classNames: names, withSchema: !noSchema
-                ) { try handle.write(contentsOf: $0) }
-                if output != nil { try handle.close() }
-            } catch {
-                // An incomplete file could be mistaken for a complete export.
-                if let output { try? FileManager.default.removeItem(atPath: output) }
-                throw error
-            }
-        }
-    }
-
-    private func makeOutput() throws -> FileHandle {
-        guard let output else { return .standardOutput }
-        if FileManager.default.fileExists(atPath: output) { throw Refusal("There is a file at '\(output)' already.") }
-        guard FileManager.default.createFile(atPath: output, contents: nil),
-            let handle = FileHandle(forWritingAtPath: output)
-        else { throw Refusal("'\(output)' cannot be written.") }
-        return handle
-    }
-}
-
-struct ImportJSONCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "import-json", abstract: "Makes a new file of the lines that export-json has written.")
-
-    @OptionGroup var arguments: FileArguments
-    @Argument(help: "The new file.", completion: .file()) var output: String
-    @Option(help: "A file with the classes, as `regnum schema --json` writes them, if the first line has none.")
-    var schema: String?
-    @Option(help: "Write what was imported as JSON to this file.") var report: String?
-
-    func run() throws {
-        try reporting(on: arguments) {
-            var classes: Data?
-            if let schema {
-                do { classes = try Data(contentsOf: URL(fileURLWithPath: schema)) } catch {
-                    throw Refusal("The schema '\(schema)' cannot be read: \(error.localizedDescription)")
-                }
-            }
-            let made = try ObjectJSON.importLines(
-                from: arguments.url, to: URL(fileURLWithPath: output), encryptionKey: arguments.key(), schema: classes)
+            if progress { Output.progress(nil) }
             try finish(made, report)
         }
     }
@@ -104,7 +38,7 @@ struct ImportJSONCommand: ParsableCommand {
 
 /// Prints the report, writes it to the file at path `report` if there is one, and exits with status 2 if a value is
 /// missing.
-private func finish(_ made: RealmFileImportReport, _ report: String?) throws {
+func finish(_ made: RealmFileImportReport, _ report: String?) throws {
     let text = made.description
     if !text.isEmpty { Output().line(text) }
     if let report {
@@ -116,12 +50,7 @@ private func finish(_ made: RealmFileImportReport, _ report: String?) throws {
     if !made.isComplete { throw Ending.damage }
 }
 
-/// A line on standard error that shows the progress of an import.
-private enum Progress {
-    static func show(_ progress: RealmFileImportProgress) {
-        let words = "\(Int(progress.fraction * 100)) % \(progress.phase.rawValue) \(progress.className ?? "")"
-        FileHandle.standardError.write(Data("\r\u{1B}[K\(words)".utf8))
-    }
-
-    static func end() { FileHandle.standardError.write(Data("\r\u{1B}[K".utf8)) }
+extension RealmFileImportProgress {
+    /// For a line on standard error.
+    var words: String { "\(Int(fraction * 100)) % \(phase.rawValue) \(className ?? "")" }
 }
