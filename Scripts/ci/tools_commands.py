@@ -129,6 +129,104 @@ def test_dump_and_load():
     equal(run('dump', path('format-1s.realm'), '--key-file', key).out, run('dump', path('format-1.realm')).out)
 
 
+def import_into_empty(name, text, *options, class_name='Person', **expected):
+    """Imports into a new file without objects."""
+    write('classes.jsonl', json.dumps(support.CLASSES) + '\n')
+    for old in [path(name), path(name + '.lock')]:
+        if os.path.exists(old):
+            os.remove(old)
+    run('load', path('classes.jsonl'), path(name))
+    return run('import', path(name), class_name, '-', *options, input=text, **expected)
+
+
+def test_export_and_import():
+    people = make('people.realm', 50)
+    for form in ['csv', 'json', 'jsonl']:
+        run('export', people, 'Person', '--output', path('out.' + form))
+        # Links lead to objects that come later, too.
+        reverse = run('export', people, 'Person', 'SORT(id DESC)', '--format', form).out
+        import_into_empty('copy.realm', reverse, '--format', form, says='50 new, 0 updated')
+        equal(run('export', path('copy.realm'), 'Person', 'SORT(id ASC)', '--format', form).out,
+              read('out.' + form).decode(), form)
+        run('check', path('copy.realm'), says='is whole')
+        run('import', people, 'Person', path('out.' + form), says='0 new, 0 updated, 50 unchanged')
+        run('export', people, 'Person', '--output', path('out.' + form), code=1, says='already')
+        os.remove(path('out.' + form))
+    equal(len(run('export', people, 'Person', 'id > 48', '--json').json), 2)
+    # Values of each type come back as they were, here of the golden file.
+    shutil.copy('Tests/Golden/format-1.realm', path('golden.realm'))
+    os.chmod(path('golden.realm'), 0o644)
+    for form in ['csv', 'jsonl']:
+        for name in ['Values', 'Collections', 'Many', 'Owner']:
+            exported = run('export', path('golden.realm'), name, '--format', form).out
+            keyed = name != 'Owner'
+            if keyed:
+                run('import', path('golden.realm'), name, '-', '--format', form, input=exported,
+                    says='0 new, 0 updated')
+            lines = run('dump', path('golden.realm')).out.splitlines()
+            write('schema.jsonl', lines[0])
+            write('empty.jsonl', '')
+            if os.path.exists(path('fresh.realm')):
+                os.remove(path('fresh.realm'))
+            run('load', path('empty.jsonl'), path('fresh.realm'), '--schema', path('schema.jsonl'))
+            said = run('import', path('fresh.realm'), name, '-', '--format', form, input=exported,
+                       code=None if name in ['Collections', 'Owner'] else 0)
+            if said.code == 0:
+                equal(run('export', path('fresh.realm'), name, '--format', form).out, exported, name + form)
+
+
+def test_csv():
+    text = '\ufeffid,name,age,tags\r\n1,"a ""b""\r\nc, d",,"[""x"",""y,z""]"\r\n\r\n2,"",7,\r\n'
+    import_into_empty('csv.realm', text, says='2 new')
+    found = run('query', path('csv.realm'), 'Person', '--json').json
+    equal([(p['id'], p['name'], p['age'], p['tags']) for p in found],
+          [(1, 'a "b"\r\nc, d', None, ['x', 'y,z']), (2, '', 7, [])])
+    # A property that is not named stays.
+    run('import', path('csv.realm'), 'Person', '-', input='id;name\n1;new\n', code=1, says='cannot be used')
+    run('import', path('csv.realm'), 'Person', '-', '--separator', ';', input='id;age\n2;8\n', says='1 updated')
+    equal(run('query', path('csv.realm'), 'Person', 'id == 2', '--json').json[0]['name'], '')
+    import_into_empty('csv.realm', 'id,name\n', says='0 new')
+    import_into_empty('csv.realm', '', code=1, says='CSV is empty')
+    import_into_empty('csv.realm', 'id,id\n', code=1, says='named twice')
+
+
+def test_refused_lines():
+    text = ('id,name,age,score,born,home\n'            # 1
+            '1,good,1,1.5,2020-01-01T00:00:00.25Z,"{""street"": ""s"", ""number"": null}"\n'
+            'x,bad id,,,,\n'                           # 3
+            '3,"two\nlines",notanumber,1,,\n'          # 4 and 5
+            '4,few\n'                                  # 6
+            '5,quote" within,1,1,,\n'                  # 7
+            '6,good,2,1,yesterday,\n'                  # 8
+            '7,good,1,1,,\n'                           # 9: as 1 by its unique constraint
+            '8,good,,0,,\n')                           # 10
+    said = import_into_empty('refused.realm', text, code=1)
+    reasons = {int(line.split(':')[0][5:]): line for line in said.err.splitlines()}
+    equal(sorted(reasons), [3, 4, 6, 7, 8, 9], said.err)
+    equal("property 'id': 'x' is not an Int" in reasons[3], True)
+    equal("property 'age': 'notanumber' is not an Int" in reasons[4], True)
+    equal('it has 2 fields, not 6' in reasons[6], True)
+    equal('quotation mark' in reasons[7], True)
+    equal("'yesterday' is not a date" in reasons[8], True)
+    equal('unique constraint (name, age)' in reasons[9], True)
+    equal(run('query', path('refused.realm'), 'Person', '--json').json, [])
+    before = read('refused.realm')
+    said = run('import', path('refused.realm'), 'Person', '-', '--dry-run', '--json', input=text, code=1)
+    equal(said.json, {'inserted': 2, 'updated': 0, 'unchanged': 0, 'refused': 6, 'written': False})
+    equal(read('refused.realm') == before, True, 'a dry run changes nothing')
+    run('import', path('refused.realm'), 'Person', '-', '--skip-refused', input=text, code=2, says='2 new')
+    equal([p['id'] for p in run('query', path('refused.realm'), 'Person', '--json').json], [1, 8])
+    said = run('import', path('refused.realm'), 'Person', '-', '--format', 'jsonl', code=1, input=(
+        '{"id": 9}\n{"id": 1.5}\n{"id": 10, "age": "1"}\n{"id": 11, "unknown": 1}\n{"name": "no id"}\n'
+        '{"id": 12, "best": {"primaryKey": 99}}\n{"id": 13, "score": null}\n[1]\n{"id": 14,}\n{"id":'))
+    equal([int(line.split(':')[0][5:]) for line in said.err.splitlines()], [2, 3, 4, 5, 7, 8, 9, 10, 6], said.err)
+    equal('1 new' in said.out, True, said.out)
+    run('import', path('refused.realm'), 'Nothing', '-', input='a\n', code=1, says="has no class 'Nothing'")
+    run('import', path('refused.realm'), 'Address', '-', input='a\n', code=1, says='is embedded')
+    run('import', path('refused.realm'), 'Person', path('nothing.csv'), code=1, says='cannot be read')
+    run('import', path('refused.realm'), 'Person', '-', '--read-only', input='id\n', code=1, says='read only')
+
+
 def main():
     support.regnum = sys.argv[1]
     tests = {name: test for name, test in globals().items() if name.startswith('test_')}

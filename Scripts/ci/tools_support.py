@@ -60,7 +60,7 @@ def run(*arguments, code=0, says=None, input='', env=None, user=None):
         [regnum, *map(str, arguments)], input=input.encode() if isinstance(input, str) else input, capture_output=True,
         env={**os.environ, **(env or {})}, timeout=300, user=user)
     said = Said(done.returncode, done.stdout.decode(errors='replace'), done.stderr.decode(errors='replace'))
-    if done.returncode != code or (says and says not in said.out + said.err):
+    if code is not None and done.returncode != code or (says and says not in said.out + said.err):
         raise SystemExit(
             f"regnum {' '.join(map(str, arguments))}\nended with {said.code}, not {code}, or did not say: {says}\n"
             f"{said.out[:2000]}\n{said.err[:2000]}")

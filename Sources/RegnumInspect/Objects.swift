@@ -49,9 +49,7 @@ extension Inspector {
     /// Throws the same errors as `query`, or an error if the file cannot be written, in which case it is unchanged.
     @discardableResult
     public func delete(_ className: String, where predicate: String) throws -> Int {
-        if database.options.isReadOnly {
-            throw InspectionError(path: database.path, description: "'\(database.path)' is open to be read only.")
-        }
+        try requireWritable()
         let session = try inspecting(database.path) { () throws(EngineError) in
             let session = try database.makeSession()
             try session.beginWrite()

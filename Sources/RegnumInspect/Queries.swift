@@ -24,6 +24,11 @@ public struct InspectedObject {
         try inspecting(path) { () throws(EngineError) in try writer.json(table, objectKey) }
     }
 
+    /// As `json`, with tags in values of any type, so that `ObjectEditor` restores the object.
+    public func taggedJSON() throws -> String {
+        try inspecting(path) { () throws(EngineError) in try writer.json(table, objectKey, tagged: true) }
+    }
+
     /// The values in the order of `ClassDescription.properties`, as plain text: strings as they are, data as base64,
     /// dates in ISO 8601, a link as the primary key of its object, embedded objects, collections and values of any type
     /// as JSON. Nil for null.
