@@ -227,6 +227,79 @@ def test_refused_lines():
     run('import', path('refused.realm'), 'Person', '-', '--read-only', input='id\n', code=1, says='read only')
 
 
+def test_stats_and_pins():
+    people = make('people.realm', 2000)
+    said = run('stats', people, '--json').json
+    person = [c for c in said['classes'] if c['name'] == 'Person'][0]
+    equal((person['objects'], said['objects']), (2000, 3001))
+    sizes = {p['name']: p for p in person['properties']}
+    equal((sizes['name']['indexBytes'] > 0, sizes['age']['indexBytes'], sizes['best']['backlinkBytes'] > 0), (True, 0, True))
+    equal(sizes['name']['valueBytes'] > 2000 * 5, True)
+    values = sum(p['valueBytes'] for p in person['properties'])
+    equal(person['rowGroupBytes'] * 0.6 < values <= person['rowGroupBytes'], True, (values, person))
+    equal(sum(p['indexBytes'] for p in person['properties']) <= person['indexBytes'], True)
+    pages = said['reservedPages'] + said['reachablePages'] + said['pendingPages'] + said['freePages']
+    equal(pages * said['pageBytes'] <= said['fileBytes'], True)
+    run('stats', people, says='Person.name')
+    run('stats', 'Tests/Golden/format-1.realm', says='Many')
+    equal(run('pins', people, '--json').json['processes'], [])
+    run('pins', people, says='No other process')
+    watching = subprocess.Popen([support.regnum, 'watch', people, 'Person'], stdout=subprocess.PIPE)
+    watching.stdout.readline()
+    said = run('pins', people, '--json').json
+    equal([p['process'] for p in said['processes']], [watching.pid])
+    equal(said['processes'][0]['versions'], [said['newestVersion']])
+    run('pins', people, says=f'process {watching.pid}: keeps version')
+    watching.terminate()
+    equal(watching.wait(), 0)
+    reading = subprocess.Popen([support.regnum, 'watch', people, 'Person', '--read-only'], stdout=subprocess.PIPE)
+    reading.stdout.readline()
+    run('pins', people, says='processes that only read: keeps version')
+    reading.terminate()
+    reading.wait()
+
+
+def test_watch():
+    for options in [[], ['--read-only']]:
+        people = make('people.realm')
+        watching = subprocess.Popen(
+            [support.regnum, 'watch', people, 'Person', 'age > 10 SORT(age DESC)', *options], stdout=subprocess.PIPE)
+        first = json.loads(watching.stdout.readline())
+        equal(first['count'], 4)
+        run('import', people, 'Person', '-', input='id,age\n2,200\n3,5\n9,90\n')
+        said = json.loads(watching.stdout.readline())
+        equal(said['version'] > first['version'], True)
+        equal([(e['key'], e['index'], e['object']['age']) for e in said['insertions']], [(6, 1, 90)])
+        equal([(e['key'], e['index'], e['object']['age']) for e in said['deletions']], [(3, 2, 30)])
+        # A link to a changed object counts, too.
+        equal(sorted(e['object']['id'] for e in said['modifications']), [2, 4, 5], said)
+        # A commit without an effect on the results is not shown.
+        run('import', people, 'Note', '-', input='text\nother\n')
+        run('delete', people, 'Person', 'id == 9', '--yes')
+        said = json.loads(watching.stdout.readline())
+        equal([e['object']['id'] for e in said['deletions']], [9], said)
+        equal((said['insertions'], said['modifications'], said['count']), ([], [], 3))
+        watching.send_signal(2)
+        equal(watching.wait(), 0)
+    people = make('people.realm')
+    run('watch', people, 'Person', '--seconds', '0', says='"count":5')
+    said = run('watch', people, 'Person', 'id < 3', '--initial', '--seconds', '0').json
+    equal([e['object']['id'] for e in said['insertions']], [1, 2])
+    run('watch', people, 'Nothing', code=1, says='has no class')
+    # The reader closes its end while nothing is written.
+    watching = subprocess.Popen([support.regnum, 'watch', people, 'Person'], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    watching.stdout.readline()
+    watching.stdout.close()
+    equal((watching.wait(timeout=20), watching.stderr.read()), (0, b''))
+    # --count, and a second process that commits meanwhile.
+    watching = subprocess.Popen(
+        [support.regnum, 'watch', people, 'Person', '--count', '1'], stdout=subprocess.PIPE)
+    watching.stdout.readline()
+    run('delete', people, 'Person', 'id == 5', '--yes')
+    equal(watching.wait(timeout=20), 0)
+    equal(len(watching.stdout.readlines()), 1)
+
+
 def main():
     support.regnum = sys.argv[1]
     tests = {name: test for name, test in globals().items() if name.startswith('test_')}

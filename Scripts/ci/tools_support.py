@@ -32,7 +32,7 @@ def path(name):
 
 def write(name, content):
     with open(path(name), 'wb') as file:
-        file.write(content if isinstance(content, bytes) else content.encode())
+        file.write(content if isinstance(content, (bytes, bytearray)) else content.encode())
     return path(name)
 
 

@@ -16,7 +16,9 @@ struct RegnumCommand: ParsableCommand {
             """,
         version: "regnum, not released yet; file format 1",
         subcommands: [
-            InfoCommand.self, SchemaCommand.self, QueryCommand.self, ExplainCommand.self, DeleteCommand.self,
+            InfoCommand.self, SchemaCommand.self, QueryCommand.self, ExplainCommand.self, StatsCommand.self,
+            PinsCommand.self, WatchCommand.self,
+            DeleteCommand.self,
             CheckCommand.self, CompactCommand.self, SalvageCommand.self,
             DumpCommand.self, LoadCommand.self, ExportCommand.self, ImportCommand.self, ImportRealmCommand.self,
         ])
