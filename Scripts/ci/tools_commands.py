@@ -300,6 +300,62 @@ def test_watch():
     equal(len(watching.stdout.readlines()), 1)
 
 
+def test_diff():
+    people = make('people.realm')
+    equal(run('diff', people, people).out, '')
+    shutil.copy(people, path('other.realm'))
+    run('import', path('other.realm'), 'Person', '-', '--format', 'jsonl',
+        input='{"id": 2, "age": null, "tags": []}\n{"id": 6, "name": "six"}\n')
+    run('delete', path('other.realm'), 'Person', 'id == 5', '--yes')
+    said = run('diff', people, path('other.realm'), '--json', code=3)
+    equal([(d['change'], d.get('primaryKey')) for d in said.lines], [('changed', 2), ('removed', 5), ('added', 6)])
+    equal(said.lines[0]['properties'], {'age': {'before': 20, 'after': None}, 'tags': {'before': ['t2', 'x'], 'after': []}})
+    run('diff', people, path('other.realm'), code=3, says='~ Person 2: age: 20 -> null')
+    run('diff', people, path('other.realm'), 'Note', code=0)
+    run('diff', people, path('other.realm'), '--schema-only', code=0)
+    run('diff', people, path('other.realm'), 'Nothing', code=1, says="has no class 'Nothing'")
+    run('diff', people, path('missing.realm'), code=1, says=f"'{path('missing.realm')}': No such file")
+    changed = read('people.realm.jsonl').decode().replace('"schemaVersion": 3', '"schemaVersion": 4').replace(
+        '{"name": "score", "type": "double"}', '{"name": "score", "type": "float"}')
+    write('changed.jsonl', changed)
+    run('load', path('changed.jsonl'), path('changed.realm'))
+    run('diff', people, path('changed.realm'), '--schema-only', code=3, says='~ Person.score: Double -> Float')
+    run('diff', people, path('changed.realm'), '--schema-only', code=3, says='~ schema version: 3 -> 4')
+    write('key', bytes(range(64)))
+    secret = make('secret.realm', 5, '--key-file', path('key'))
+    run('diff', people, secret, '--other-key-file', path('key'))
+    run('diff', people, secret, code=1, says='is encrypted')
+
+
+def test_edit():
+    people = make('people.realm')
+
+    def edit(script, *arguments, **expected):
+        return run('edit', people, 'Person', *arguments, env={'EDITOR': script, 'VISUAL': ''}, **expected)
+
+    edit("sed -i 's/name 2/new/'", '2', says='stored')
+    equal(run('query', people, 'Person', 'id == 2', '--json').json[0]['name'], 'new')
+    equal(edit('true', '2', '--json').json, {'changed': False})
+    edit("sed -i 's/street 3/x/'", '#3', says='stored')
+    equal(run('query', people, 'Person', 'id == 3', '--json').json[0]['home']['street'], 'x')
+    said = edit("sed -i 's/: 20,/: true,/'", '2', code=1, says="property 'age': true is not an Int")
+    kept = said.err.split("Your text is in '")[1].split("'")[0]
+    equal('true' in open(kept).read(), True)
+    equal(os.stat(kept).st_mode & 0o777, 0o600)
+    os.remove(kept)
+    said = edit("sed -i 's/\"id\": 2/\"id\": 7/'", '2', code=1, says='the primary key must not be changed')
+    edit('echo x >', '2', code=1, says='it is not JSON')
+    edit('false', '2', code=1, says="the editor 'false' ended with 1")
+    edit('true', '99', code=1, says="There is no 'Person'")
+    edit('true', 'x', code=1, says='cannot be a primary key')
+    # Another process changes the object while the editor is open.
+    write('change.sh', f'{support.regnum} import {people} Person - <<END > /dev/null\nid,age\n2,99\nEND\n'
+          "sed -i 's/new/mine/' $1\n")
+    edit(f'sh {path("change.sh")}', '2', code=1, says='was changed by another process meanwhile')
+    equal(run('query', people, 'Person', 'id == 2', '--json').json[0]['name'], 'new')
+    run('check', people, says='is whole')
+
+
 def main():
     support.regnum = sys.argv[1]
     tests = {name: test for name, test in globals().items() if name.startswith('test_')}

@@ -31,9 +31,9 @@ public struct CSVField: Sendable, Equatable {
 public final class ObjectEditor {
     public enum Outcome: Sendable { case inserted, updated, unchanged }
 
-    private let session: Session
-    private let table: Table
-    private let path: String
+    let session: Session
+    let table: Table
+    let path: String
     private let reader: ObjectReader
     private let store: ObjectStore
     /// The columns of the CSV fields.
@@ -113,6 +113,24 @@ public final class ObjectEditor {
         }
         for (column, value) in later { self.later.append((line, key, old == nil, column, value)) }
         return outcome
+    }
+
+    func replace(_ key: ObjectKey, by json: [UInt8]) throws -> Bool {
+        do {
+            let value: JSONText
+            do throws(JSONText.Problem) { value = try JSONText.parse(json) } catch {
+                throw ObjectReader.Problem(message: "it is not JSON: \(error.message)")
+            }
+            let planned = try reader.object(value, of: table)
+            if let primary = table.definition.primaryKey, case .value(let value)? = planned.values[primary] {
+                let found = try inspecting(path) { () throws(EngineError) in try table.key(forPrimaryKey: value) }
+                guard found == key else { throw ObjectReader.Problem(message: "the primary key must not be changed") }
+            }
+            if let reason = try brokenConstraint(planned, key) { throw ObjectReader.Problem(message: reason) }
+            return try inspecting(path) { () throws(EngineError) in try store.update(key, planned) }
+        } catch let problem as ObjectReader.Problem {
+            throw RefusedObject(line: 0, description: problem.message)
+        }
     }
 
     /// The object with the primary key; nil if there is none, or the class has no primary key.
