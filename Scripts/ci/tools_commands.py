@@ -356,6 +356,111 @@ def test_edit():
     run('check', people, says='is whole')
 
 
+def test_shell_in_a_pipe():
+    people = make('people.realm')
+    said = run('shell', people, input='.tables\n.mode csv\nPerson id < 3 SORT(id DESC);\n# a comment\n\n.count Note\n')
+    equal(said.out.splitlines()[:3], ['class    objects', '-------  -------', 'Address  3'])
+    equal([line.split(',')[0] for line in said.out.splitlines()[5:8]], ['id', '2', '1'])
+    equal(said.out.splitlines()[-1], '1')
+    said = run('shell', people, code=1, input='Nothing\nPerson age >\n.nothing\n.mode x\n.count\nNote\n')
+    equal([line[:15] for line in said.err.splitlines()], [f'regnum: line {n}:' [:15] for n in range(1, 6)])
+    equal('1 object' in said.out, True)
+    said = run('shell', people, '--bail', code=1, input='Nothing\nNote\n')
+    equal('1 object' in said.out, False)
+    run('shell', people, input='.schema Person\n', says='name: String, indexed')
+    run('shell', people, input='.schema\n', says='embedded class Address')
+    run('shell', people, input='.help\n', says='.explain')
+    run('shell', people, input='.stats\n.pins\n.timer on\n.explain Person name == "a"\n', says='the index on name')
+    run('shell', people, input='.limit 2\nPerson\n', says='2 of 5 objects')
+    run('shell', people, input='.quit\nNothing\n')
+    run('shell', people, '-c', '.mode json', '-c', 'Note', says='"text": "note"')
+    equal(run('shell', people, '--json', '-c', 'Person id == 1').json[0]['id'], 1)
+    run('shell', path('missing.realm'), code=1, says='No such file')
+
+
+def test_shell_in_a_terminal():
+    import pty, select, time
+    people = make('people.realm')
+    process, terminal = pty.fork()
+    if process == 0:
+        os.environ.update({'HOME': support.work, 'TERM': 'xterm'})
+        os.execv(support.regnum, [support.regnum, 'shell', people])
+
+    def until(text):
+        """Reads until the text appears."""
+        seen = b''
+        end = time.time() + 60
+        while text.encode() not in seen:
+            if time.time() > end or not select.select([terminal], [], [], 60)[0]:
+                raise SystemExit(f'the shell did not show {text!r}: {seen!r}')
+            seen += os.read(terminal, 4096)
+        return seen.decode()
+
+    def send(text):
+        os.write(terminal, text.encode())
+
+    until('regnum> ')
+    # Completion of a class, of a property and of a keyword; the arrow to the left.
+    send('Per\tag\t< 20 SO\tid)\r')
+    shown = until('1 object')
+    equal('name 1' in shown, True, shown)
+    send('.mode line\r')
+    until('regnum> ')
+    # Up twice, and again.
+    send('\x1b[A\x1b[A')
+    until('Person age < 20 SORT( id)')
+    send('\r')
+    until('name = name 1')
+    # Control-C gives up a line, a backspace deletes a character.
+    send('garbage\x03')
+    until('regnum> ')
+    send('.count Notex\x7f\r')
+    until('\n1\r')
+    send('\x04')
+    _, status = os.waitpid(process, 0)
+    equal(os.waitstatus_to_exitcode(status), 0)
+    equal(read('.regnum_history').decode().splitlines()[:2], ['Person age < 20 SORT( id)', '.mode line'])
+    equal(os.stat(path('.regnum_history')).st_mode & 0o777, 0o600)
+
+
+def test_every_subcommand_on_bad_files():
+    """Each subcommand says in one sentence why it cannot use a file, and changes nothing."""
+    make('people.realm')
+    key = write('key', bytes(range(64)))
+    secret = make('secret.realm', 3, '--key-file', key)
+    write('empty.realm', b'')
+    write('text.realm', b'no database, but long enough for one' * 300)
+    golden = bytearray(open('Tests/Golden/format-1.realm', 'rb').read())
+    write('cut.realm', golden[:len(golden) // 2 & -4096])
+    for page in range(3, len(golden) // 4096):
+        golden[page * 4096 + 2000] ^= 0xff
+    write('damaged.realm', golden)
+    old = 'Tests/RegnumRealmFileTests/Fixtures/all_types_v24.realm.gz'
+    import gzip
+    write('old.realm', gzip.open(old).read())
+    write('one.csv', 'id\n1\n')
+    commands = [['query', 'Person'], ['explain', 'Person'], ['stats'], ['pins'], ['export', 'Person'], ['watch', 'Person'],
+                ['import', 'Person', path('one.csv')], ['edit', 'Person', '1'], ['shell', '-c', '.tables'],
+                ['diff', path('people.realm')], ['dump']]
+    files = [('missing.realm', 1, 'No such file'), ('empty.realm', 1, 'too short'), ('text.realm', 1, 'not a Regnum database'),
+             ('damaged.realm', 2, 'no commit of the file is whole'), ('cut.realm', 2, 'ends before its content'),
+             ('secret.realm', 1, 'is encrypted'), ('old.realm', 1, 'import-realm')]
+    for name, *rest in commands:
+        for file, code, says in files:
+            if name == 'dump' and file in ['old.realm', 'text.realm', 'empty.realm', 'cut.realm', 'damaged.realm']:
+                continue
+            before = read(file) if os.path.exists(path(file)) else None
+            said = run(name, path(file), *rest, code=code, says=says, env={'EDITOR': 'true'})
+            equal(said.err.count('\n'), 1, (name, file, said.err))
+            equal(read(file) if os.path.exists(path(file)) else None, before, (name, file))
+        run(name, path('missing') + '/missing.realm', *rest, code=1, says='No such file')
+        run(name, support.work, *rest, code=1, says='is not a file')
+        help_text = run(name, '--help').out
+        equal('regnum ' + name in help_text, True, name)
+        equal('--json' in help_text or name == 'dump', True, name)
+    run('stats', secret, '--key-file', key)
+
+
 def main():
     support.regnum = sys.argv[1]
     tests = {name: test for name, test in globals().items() if name.startswith('test_')}

@@ -17,7 +17,7 @@ struct RegnumCommand: ParsableCommand {
         version: "regnum, not released yet; file format 1",
         subcommands: [
             InfoCommand.self, SchemaCommand.self, QueryCommand.self, ExplainCommand.self, StatsCommand.self,
-            PinsCommand.self, WatchCommand.self, DiffCommand.self, EditCommand.self,
+            PinsCommand.self, WatchCommand.self, DiffCommand.self, EditCommand.self, ShellSubcommand.self,
             DeleteCommand.self,
             CheckCommand.self, CompactCommand.self, SalvageCommand.self,
             DumpCommand.self, LoadCommand.self, ExportCommand.self, ImportCommand.self, ImportRealmCommand.self,
