@@ -91,7 +91,9 @@ struct ObjectStore {
             let new = entries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
             guard old.count == new.count else { return false }
             for (entry, other) in zip(new, old) {
-                guard entry.key == other.key, try isSame(entry.value, other.value, target) else { return false }
+                guard entry.key.utf8.elementsEqual(other.key.utf8), try isSame(entry.value, other.value, target) else {
+                    return false
+                }
             }
             return true
         }
@@ -115,6 +117,13 @@ struct ObjectStore {
             // Strings are equal if their bytes are.
             guard case .string(let old) = value else { return false }
             return text.utf8.elementsEqual(old.utf8)
+        // Also -0.0 and 0.0 differ, and NaN is the same as NaN.
+        case .value(.double(let new)):
+            guard case .double(let old) = value else { return false }
+            return new.bitPattern == old.bitPattern || new.isNaN && old.isNaN
+        case .value(.float(let new)):
+            guard case .float(let old) = value else { return false }
+            return new.bitPattern == old.bitPattern || new.isNaN && old.isNaN
         case .value(let new): return new == value
         case .embedded(let object):
             guard case .link(let key) = value, key != .none, let target, let table = session.table(target) else {

@@ -77,6 +77,9 @@ private struct EditedText {
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         // As git does it: the editor may have arguments.
         process.arguments = ["-c", "\(editor) \"$1\"", "sh", path]
+        // The editor expects the usual effect of a closed pipe.
+        Output.restoreClosedPipe()
+        defer { Output.ignoreClosedPipe() }
         do {
             try process.run()
             process.waitUntilExit()

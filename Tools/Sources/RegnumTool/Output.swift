@@ -36,9 +36,13 @@ struct Output: TextOutputStream {
     /// Called once at the start: a closed pipe is noticed by the write, not by a signal that ends the process within a
     /// transaction.
     static func ignoreClosedPipe() { signal(SIGPIPE, SIG_IGN) }
+
+    /// For a program that this one starts.
+    static func restoreClosedPipe() { signal(SIGPIPE, SIG_DFL) }
 }
 
 private final class OutputBuffer: @unchecked Sendable {
+    // Sendable: the lock guards the bytes.
     static let shared = OutputBuffer()
 
     private static let limit = 1 << 16

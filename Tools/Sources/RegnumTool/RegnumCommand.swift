@@ -12,7 +12,7 @@ struct RegnumCommand: ParsableCommand {
             "Looks into Regnum database files, prunes, checks, compacts and salvages them, and imports files of Realm.",
         discussion: """
             Ends with 0 where all went well, 1 where the file cannot be used or nothing was done, 2 where the file is \
-            damaged or objects are missing, and 64 where the arguments cannot be understood.
+            damaged or objects are missing, 3 where diff has found differences, and 64 where the arguments cannot be understood.
             """,
         version: "regnum, not released yet; file format 1",
         subcommands: [
