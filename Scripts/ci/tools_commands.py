@@ -117,7 +117,13 @@ def test_dump_and_load():
     run('dump', 'Tests/Golden/format-1.realm', 'Nothing', code=1, says="has no class 'Nothing'")
     # A difference is found: the number of a link, and a value.
     make('people.realm')
+    # Lines of another program: with blanks, without some properties, and with numbers that have gaps.
     lines = read('people.realm.jsonl').decode()
+    lines = lines.replace('"Address", "key": 5,', '"Address", "key": 55,').replace(
+        '"Address", "$id": 5}', '"Address", "$id": 55}')
+    write('gaps.jsonl', lines)
+    run('load', path('gaps.jsonl'), path('gaps.realm'), '--verify', says='9 objects are the same')
+    equal(run('query', path('gaps.realm'), 'Person', 'id == 5', '--json').json[0]['home']['street'], 'street 5')
     lines = lines.splitlines()
     write('reordered.jsonl', '\n'.join([lines[0], lines[2], lines[1], *lines[3:]]))
     run('load', path('reordered.jsonl'), path('reordered.realm'), '--verify', code=2, says='differs from line')

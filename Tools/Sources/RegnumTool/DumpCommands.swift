@@ -244,7 +244,7 @@ struct LineComparison {
         for line in lines.split(separator: UInt8(ascii: "\n")) {
             var old = try reader.next()
             while let line = old, Self.head(line) == nil { old = try reader.next() }
-            guard let old, try isSame(ranked(old), String(decoding: line, as: UTF8.self)) else {
+            guard let old, isSame(old, String(decoding: line, as: UTF8.self)) else {
                 throw Refusal(
                     "The new file differs from line \(reader.number) of the lines, or they have another order than dump "
                         + "writes. No file was made.", ending: Ending.damage)
@@ -264,10 +264,25 @@ struct LineComparison {
 
     /// The class and the number of an object's line; nil for the line of the classes and for empty lines.
     static func head(_ line: String) -> (name: String, key: Int64)? {
+        if let head = plainHead(line) { return head }
+        // Lines that another program wrote may have blanks.
+        guard let json = parsed(line), let name = json["class"] as? String, let key = json["key"] as? NSNumber else {
+            return nil
+        }
+        return (name, key.int64Value)
+    }
+
+    /// The head of a line as dump writes it.
+    private static func plainHead(_ line: String) -> (name: String, key: Int64)? {
         guard line.hasPrefix("{\"class\":\""), let end = line.range(of: "\",\"key\":") else { return nil }
+        let name = line[line.index(line.startIndex, offsetBy: 10)..<end.lowerBound]
         let digits = line[end.upperBound...].prefix { $0.isNumber || $0 == "-" }
-        guard let key = Int64(digits) else { return nil }
-        return (String(line[line.index(line.startIndex, offsetBy: 10)..<end.lowerBound]), key)
+        guard let key = Int64(digits), !name.contains("\\"), !name.contains("\"") else { return nil }
+        return (String(name), key)
+    }
+
+    private static func parsed(_ text: String) -> [String: Any]? {
+        (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String: Any]
     }
 
     private func rank(_ key: Int64, _ name: String) -> Int64 {
@@ -283,7 +298,7 @@ struct LineComparison {
     /// The line with ranks instead of numbers. A quotation mark within a string is escaped, so the searched texts occur
     /// only as members.
     func ranked(_ line: String) -> String {
-        guard let (name, key) = Self.head(line), let own = line.range(of: "\",\"key\":\(key)") else { return line }
+        guard let (name, key) = Self.plainHead(line), let own = line.range(of: "\",\"key\":\(key)") else { return line }
         var text = line[..<own.lowerBound] + "\",\"key\":\(rank(key, name))"
         var position = own.upperBound
         while let reference = line[position...].range(of: "{\"$ref\":\"") {
@@ -297,13 +312,38 @@ struct LineComparison {
         return String(text + line[position...])
     }
 
-    private func isSame(_ old: String, _ new: String) throws -> Bool {
-        if old == new { return true }
-        func parsed(_ text: String) -> NSDictionary? {
-            (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? NSDictionary
+    private func isSame(_ old: String, _ new: String) -> Bool {
+        if ranked(old) == new { return true }
+        guard let one = Self.parsed(old), let other = Self.parsed(new), let (name, key) = Self.head(old),
+            one["class"] as? String == other["class"] as? String,
+            (other["key"] as? NSNumber)?.int64Value == rank(key, name)
+        else { return false }
+        // A property that a line leaves out is null, zero or empty, and not compared.
+        guard let values = one["value"] as? [String: Any], let others = other["value"] as? [String: Any] else {
+            return false
         }
-        guard let one = parsed(old), let other = parsed(new) else { return false }
-        return one.isEqual(other)
+        return values.allSatisfy { property, value in
+            guard let found = others[property] else { return false }
+            return isSame(value, found)
+        }
+    }
+
+    /// Compares two parsed values; links of the old one by their ranks.
+    private func isSame(_ old: Any, _ new: Any) -> Bool {
+        if let old = old as? [Any], let new = new as? [Any] {
+            return old.count == new.count && zip(old, new).allSatisfy { isSame($0, $1) }
+        }
+        if let old = old as? [String: Any], let new = new as? [String: Any] {
+            if let name = old["$ref"] as? String, let key = old["$id"] as? NSNumber {
+                return new["$ref"] as? String == name
+                    && (new["$id"] as? NSNumber)?.int64Value == rank(key.int64Value, name)
+            }
+            return old.count == new.count
+                && old.allSatisfy { key, value in new[key].map { isSame(value, $0) } ?? false }
+        }
+        if let old = old as? String, let new = new as? String { return old.utf8.elementsEqual(new.utf8) }
+        if let old = old as? NSNumber, let new = new as? NSNumber { return old == new }
+        return old is NSNull && new is NSNull
     }
 }
 
