@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # What the tests of the subcommands share: they run regnum, and compare its exit code and what it wrote.
 import json, os, subprocess, tempfile
