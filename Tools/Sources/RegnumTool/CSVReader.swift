@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads CSV as RFC 4180 describes it, record by record. Lines may end with CRLF, LF or CR; a byte order mark at the start
-// is skipped; quoted fields may have line breaks.
+// Reads CSV as RFC 4180 describes it, record by record. Lines may end with CRLF, LF or CR; a byte order mark at the
+// start is skipped; quoted fields may have line breaks.
 
 import RegnumInspect
 

@@ -20,8 +20,8 @@ struct JSONObjectsReader {
         if self.source.peek(3) == [0xef, 0xbb, 0xbf] { self.source.skip(3) }
     }
 
-    /// The next object; nil at the end. Its text is not parsed, only delimited. Throws `Problem` if the text between the
-    /// objects is not as in JSON, or the last one has no end.
+    /// The next object; nil at the end. Its text is not parsed, only delimited. Throws `Problem` if the text between
+    /// the objects is not as in JSON, or the last one has no end.
     mutating func next() throws -> Object? {
         try skipBlanks()
         if isArray == nil {
