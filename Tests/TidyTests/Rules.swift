@@ -57,7 +57,8 @@ enum Rules {
             "RegnumObservation": standard.union(engine).union(["RegnumQuery"]),
             "Regnum": standard.union(foundation).union(engine).union(["RegnumQuery", "RegnumObservation"]),
             "RealmSwift": standard.union(foundation).union(["Regnum"]),
-            "RegnumInspect": standard.union(foundation).union(engine).union(["RegnumQuery", "Regnum"]),
+            "RegnumInspect": standard.union(foundation).union(engine)
+                .union(["RegnumQuery", "RegnumObservation", "Regnum"]),
             "RegnumRealmFile": standard.union(foundation).union(["RegnumSystem", "_CryptoExtras"]),
             "RegnumRealmImport": standard.union(foundation).union(engine)
                 .union(["RegnumQuery", "Regnum", "RegnumRealmFile"]),

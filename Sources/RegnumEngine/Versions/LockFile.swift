@@ -48,13 +48,13 @@ import RegnumSystem
 final class LockFile: @unchecked Sendable {
     // Sendable: see above.
     static let byteCount = slotsOffset + slotCount * slotByteCount
-    private static let slotsOffset = 4096
+    static let slotsOffset = 4096
     static let slotCount = 256
     static let slotByteCount = 1024
     static let pinsPerSlot = 62
-    private static let processWord = 63
+    static let processWord = 63
     private static let listeningWord = 64
-    private static let writingWord = 65
+    static let writingWord = 65
     private static let bellOffset = 1024
     private static let lastWriterOffset = 528
     static let durableOffset = 536
@@ -63,7 +63,7 @@ final class LockFile: @unchecked Sendable {
     static let magic: UInt64 = 0x0000_0005_4B43_4C52
     static let writerByte = 1 << 62
     private static let openingByte = 1 << 62 + 1
-    private static let firstSlotByte = 1 << 62 + 1000
+    static let firstSlotByte = 1 << 62 + 1000
     static var slotBytes: Range<Int> { firstSlotByte..<firstSlotByte + slotCount }
 
     let path: String

@@ -12,7 +12,8 @@
 //   optional, primaryKey, indexed, fullText: omitted if false
 //
 // The first line of an export has the member "objects", too: the number of lines after it, by which an import notices
-// that the end of the file is missing.
+// that the end of the file is missing. The command `regnum dump` adds the member "rules": unique constraints, delete rules
+// and geospatial indexes, which `regnum load` applies after the import.
 
 internal import RegnumRealmFile
 
@@ -76,7 +77,7 @@ enum SchemaJSON {
     /// Returns a schema. Throws `RealmFileImportError.Code.malformedJSON`.
     static func parse(_ json: JSONValue) throws -> Parsed {
         guard case .array(let list)? = json["classes"] else { throw problem("it has no list 'classes'") }
-        try refuse(json.member(besides: "schemaVersion", "classes", "objects"), in: "the schema")
+        try refuse(json.member(besides: "schemaVersion", "classes", "objects", "rules"), in: "the schema")
         var parsed = Parsed()
         parsed.classes = try self.classes(list)
         switch json["schemaVersion"] {
