@@ -10,8 +10,8 @@ import Testing
 
 @Suite("Samples of the guides")
 struct GuideSamplesTests {
-    static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
+    static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    static let root = folder.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     static let guides = root.appendingPathComponent("Sources/Regnum/Regnum.docc")
 
     /// The text without white space, because the formatter may have joined or broken lines.
@@ -28,7 +28,7 @@ struct GuideSamplesTests {
     @Test("GuideSamples.swift contains every sample of every guide")
     func compiled() throws {
         let code = try String(
-            contentsOf: Self.root.appendingPathComponent("Tests/IntegrationTests/GuideSamples.swift"), encoding: .utf8)
+            contentsOf: Self.folder.appendingPathComponent("GuideSamples.swift"), encoding: .utf8)
         let compiled = Self.words(code)
         let names = try FileManager.default.contentsOfDirectory(atPath: Self.guides.path).sorted()
         var count = 0

@@ -49,7 +49,8 @@ private class City: Object {
             text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
         }
         let here = URL(fileURLWithPath: #filePath)
-        let root = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let folder = here.deletingLastPathComponent()
+        let root = folder.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         let readme = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
         let start = try #require(readme.range(of: "import RealmSwift\n\nclass Country"))
         let program = try #require(readme[start.lowerBound...].range(of: "```")).lowerBound

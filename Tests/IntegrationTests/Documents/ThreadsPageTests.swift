@@ -261,7 +261,8 @@ struct ThreadsPageTests {
     @Test("This file contains each example of the page")
     func page() throws {
         let here = URL(fileURLWithPath: #filePath)
-        let root = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let folder = here.deletingLastPathComponent()
+        let root = folder.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         let page = try String(
             contentsOf: root.appendingPathComponent("Sources/Regnum/Regnum.docc/Threads.md"), encoding: .utf8)
         let source = lines(try String(contentsOf: here, encoding: .utf8)[...])
