@@ -32,22 +32,22 @@ extension Opening {
         }
         let mended = settled.flatMap { Self.standIn($0, for: slots) }
         if let mended { Self.insert(mended, into: &slots) }
-        func remainsOrThrow(_ why: EngineError) throws(EngineError) -> Database {
+        func salvagedOrThrow(_ why: EngineError) throws(EngineError) -> Database {
             guard options.takesOlderCommit, options.isReadOnly,
-                let found = remains(slots.map(\.slot), header, seal, reader, why: why)
+                let found = salvaged(slots.map(\.slot), header, seal, reader, why: why)
             else { throw why }
             return found
         }
         // Not if both slots hold: then the file is an earlier copy that was put back.
         if let damagedSlot, (slots.first?.slot.version ?? 0) < (lastDurable(shared, header) ?? 0) {
-            return try remainsOrThrow(corrupted("the newest commit's slot is damaged", page: damagedSlot))
+            return try salvagedOrThrow(corrupted("the newest commit's slot is damaged", page: damagedSlot))
         }
         for placed in options.mutant == .noFallback ? Array(slots.prefix(1)) : slots {
             let slot = placed.slot
             try requireLength(count, for: slot)
             let isSettled = settled.map { $0.slot.isSameCommit(as: slot) } ?? false
             if !isSettled, passedOver == nil, let page = damagedPage(placed, settled) {
-                return try remainsOrThrow(corrupted("the newest commit's slot is damaged or was replaced", page: page))
+                return try salvagedOrThrow(corrupted("the newest commit's slot is damaged or was replaced", page: page))
             }
             let isLong = Self.isLong(slot, byteCount: count)
             let isKnown = isSettled || others != nil
@@ -56,7 +56,7 @@ extension Opening {
                     rejected.append(placed)
                     continue
                 }
-                if !isLong { return try remainsOrThrow(corrupted("the file ends before its content does")) }
+                if !isLong { return try salvagedOrThrow(corrupted("the file ends before its content does")) }
             }
             let schema: Database.KnownSchema
             do throws(EngineError) { schema = try readSchema(slot, reader) } catch {
@@ -78,9 +78,9 @@ extension Opening {
             if !options.isReadOnly, options.mutant != .ghostCommit { try mend(header, rejected, mended, placed) }
             return database
         }
-        if let passedOver { return try remainsOrThrow(passedOver.why) }
+        if let passedOver { return try salvagedOrThrow(passedOver.why) }
         let isCut = rejected.contains { $0.slot.highWater > UInt64(count >> 12) }
-        return try remainsOrThrow(
+        return try salvagedOrThrow(
             corrupted(isCut ? "the file ends before its content does" : "no commit of the file is whole"))
     }
 

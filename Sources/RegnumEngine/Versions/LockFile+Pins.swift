@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The versions that the processes pin: how a process publishes its own in its slot, and how a writer reads those of the
 // others. The header of `LockFile.swift` has the layout of a slot and the order of the steps; read-only processes pin
-// with byte locks instead (`LockFile+Readers.swift`).
+// with byte locks instead (`LockFile+ReadOnlyProcesses.swift`).
 
 import RegnumSystem
 

@@ -12,6 +12,6 @@ extension RealmCore {
     /// Cancels the write transaction, if there is one. Call on the Realm's thread, queue or actor.
     package func cancelAnyWrite() {
         if isWriting { rollBack() }
-        SchemaUpdate.endAbandonedMigration(settings.place)
+        OpeningMigration.endAbandonedMigration(settings.place)
     }
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Extracts the sort values of rows from their columns once: as words whose unsigned order is the requested order, or as
 // strings by address.
+//
+// The order of nulls is decided here, in `levels(of:)`: in ascending order, null values come first and null links last;
+// descending is the reverse. `RowOrder`, which compares one object with another, has the same rule.
 
 import RegnumEngine
 

@@ -11,7 +11,7 @@ import RegnumSystem
 
 extension Opening {
     /// Returns nil if there is no such commit. `slots`: newest first. `why`: what is wrong with them.
-    func remains(
+    func salvaged(
         _ slots: [CommitSlot], _ header: FileHeader, _ seal: FileSeal, _ reader: BlockReader, why: EngineError
     ) -> Database? {
         let pages = reader.readablePages

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What other modules ask before they begin something on a Realm: whether the caller may use it, how to get back to its
-// thread, queue or actor, and whether an operation would be a programmer error.
+// The checks that RegnumReactive makes before it begins an operation on a Realm: whether the caller may use it, how to
+// get back to its thread, queue or actor, and whether the operation would be a programmer error.
 
 internal import RegnumEngine
 

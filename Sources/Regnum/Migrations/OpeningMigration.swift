@@ -7,7 +7,7 @@ internal import Foundation
 internal import RegnumEngine
 internal import RegnumSystem
 
-struct SchemaUpdate {
+struct OpeningMigration {
     let core: RealmCore
     let settings: RealmSettings
     /// The thread, queue or actor that opens the Realm.
