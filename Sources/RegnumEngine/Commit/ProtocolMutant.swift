@@ -51,7 +51,7 @@ package enum ProtocolMutant: String, Sendable, CaseIterable {
     case settledSlotIgnored
 
     /// Mutants that random crash images expose too rarely, or never: `GhostCommitTests`, `OverwrittenFileTests` and
-    /// `SettledSlotTests` construct the cases.
+    /// `CleanShutdownTests` construct the cases.
     package static let arranged: [ProtocolMutant] = [
         .ghostCommit, .nonceRepeated, .overwrittenNotNoticed, .settledSlotIgnored,
     ]

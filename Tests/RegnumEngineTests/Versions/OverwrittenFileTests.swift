@@ -147,7 +147,7 @@ import Testing
 
     @Test(
         "A file overwritten in place is detected when a read or a write begins, and is not written",
-        arguments: SettledSlotTests.keys)
+        arguments: CleanShutdownTests.keys)
     func noticed(key: EncryptionKey?) throws {
         for replacement in Replacement.allCases {
             for step in Step.allCases {
