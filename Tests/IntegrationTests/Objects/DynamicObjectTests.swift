@@ -38,7 +38,7 @@ private enum DynamicModels {
             }
         }
         var other = configuration
-        if !knowsDogs { other.objectTypes = [SmallSurfaceItem.self] }
+        if !knowsDogs { other.objectTypes = [OpeningItem.self] }
         try body(try Realm(configuration: other))
     }
 }

@@ -336,4 +336,22 @@ struct EmbeddedObjectsTests {
         }
         expectIntegrity(of: realm.configuration)
     }
+
+    @Test("Assigning a new embedded object deletes the old one, and assigning the same one keeps it")
+    func assignment() throws {
+        let realm = try Contract.realm()
+        let owner = try realm.write {
+            realm.create(Contract.Owner.self, value: ["address": ["street": "a"], "addresses": [["city": "b"]]])
+        }
+        let address = try #require(owner.address)
+        try realm.write { owner.address = address }
+        #expect(!address.isInvalidated && address.residents.count == 1)
+        try realm.write { owner.address = Contract.Address(value: ["street": "c"]) }
+        #expect(address.isInvalidated && owner.address?.street == "c")
+        let listed = owner.addresses[0]
+        try realm.write { owner.addresses.removeAll() }
+        #expect(listed.isInvalidated)
+        try realm.write { realm.delete(owner) }
+        #expect(realm.isEmpty)
+    }
 }

@@ -142,4 +142,22 @@ struct LinksTests {
         try realm.write { for pet in old { pet.age = 0 } }
         #expect(old.isEmpty && all.map(\.age) == [0, 0])
     }
+
+    @Test("Deleting an object removes it from links, lists and sets; maps keep the key with nil")
+    func deletedTargets() throws {
+        let realm = try Contract.realm()
+        let owner = try realm.write {
+            let owner = realm.create(Contract.Owner.self)
+            let dog = realm.create(Contract.Dog.self)
+            owner.dog = dog
+            owner.dogs.append(objectsIn: [dog, dog])
+            owner.dogSet.insert(dog)
+            owner.dogMap["a"] = dog
+            return owner
+        }
+        #expect(owner.dog?.owners.count == 2 && owner.dog?.keepers.count == 1)
+        try realm.write { realm.delete(realm.objects(Contract.Dog.self)) }
+        #expect(owner.dog == nil && owner.dogs.isEmpty && owner.dogSet.isEmpty)
+        #expect(owner.dogMap.keys == ["a"] && owner.dogMap["a"] == .some(nil))
+    }
 }

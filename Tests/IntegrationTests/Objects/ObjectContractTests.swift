@@ -148,6 +148,13 @@ private let otherClasses: [MisuseCase] = [
     inWrite("to initialize object of type 'Keyed': missing key 'id'") { $0.create(Keyed.self, value: Coin()) },
 ]
 
+private final class PropertyRecorder: Object {
+    @Persisted var a = 1 { didSet { changes.append("a \(oldValue) \(a)") } }
+    @Persisted var b = "x" { willSet { changes.append("b \(b) \(newValue)") } }
+    var changes: [String] = []
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
 @Suite("Objects: RealmSwift contract")
 struct ObjectContractTests {
     @Test(
@@ -323,6 +330,42 @@ struct ObjectContractTests {
         #expect(
             found([Int.self, Int?.self, AnyRealmValue.self, MutableSet<Date?>.self]) == [false, true, false, true])
         #expect(Array(optionals(Mood.bad)) == [nil, .bad] && optionals("a").count == 2)
+    }
+
+    @Test("willSet and didSet run for unmanaged and managed objects")
+    func watchers() throws {
+        let object = PropertyRecorder()
+        object.a = 2
+        object.b = "y"
+        #expect(object.changes == ["a 1 2", "b x y"])
+        let realm = try memoryRealm(PropertyRecorder.self)
+        try realm.write {
+            realm.add(object)
+            object.a = 3
+            object.b = "z"
+        }
+        #expect(object.changes == ["a 1 2", "b x y", "a 2 3", "b y z"])
+    }
+
+    @Test("The collections of an object stay the same instances when it is added")
+    func identity() throws {
+        let realm = try Contract.realm()
+        let owner = Contract.Owner()
+        let (dogs, set, map) = (owner.dogs, owner.dogSet, owner.dogMap)
+        dogs.append(Contract.Dog())
+        try realm.write { realm.add(owner) }
+        #expect(dogs === owner.dogs && set === owner.dogSet && map === owner.dogMap && dogs.realm == realm)
+        try realm.write { owner.dogs = owner.dogs }
+        #expect(owner.dogs.count == 1)
+    }
+
+    @Test("Defaults are computed for each object and then stay")
+    func defaults() {
+        let (left, right) = (Contract.Values(), Contract.Values())
+        #expect(left.uuid != right.uuid && left.uuid == left.uuid && left.date == left.date)
+        #expect(
+            Contract.Dog()._id != Contract.Dog()._id && left.level == .low && left.optLevel == nil && left.any == .none)
+        #expect(left.objectId == right.objectId && left.decimal == 0 && left.data.isEmpty)
     }
 }
 

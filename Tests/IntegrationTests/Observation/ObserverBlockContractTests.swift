@@ -339,4 +339,28 @@ struct ObserverBlockContractTests {
         }
         #expect(words?.contains("Collection is no longer valid") == true)
     }
+
+    @Test("An update notifies only of properties whose values differ, with both policies")
+    func policies() throws {
+        let stage = try Stage()
+        let diary = Diary()
+        try stage.write { $0.add(Watched(value: ["id": 1, "name": "a", "rank": 2])) }
+        try stage.on { realm in
+            let object = try #require(realm.objects(Watched.self).first)
+            diary.tokens = [
+                object.observe { change in
+                    guard case .change(_, let properties) = change else { return }
+                    diary.lines.append(properties.map(\.name).sorted().joined(separator: " "))
+                }
+            ]
+        }
+        stage.settle()
+        let values: [String: any Sendable] = ["id": 1, "name": "a", "rank": 3]
+        try stage.write { realm in realm.create(Watched.self, value: values, update: .modified) }
+        #expect(diaryLines(stage, diary) == ["rank"])
+        try stage.write { realm in realm.create(Watched.self, value: values, update: .modified) }
+        #expect(diaryLines(stage, diary).isEmpty)
+        try stage.write { realm in realm.create(Watched.self, value: values, update: .all) }
+        #expect(diaryLines(stage, diary).isEmpty)
+    }
 }

@@ -327,6 +327,20 @@ struct ValueTypesTests {
             #expect(object.bool)
         }
     }
+
+    @Test(
+        "Stored dates are equal to the original",
+        arguments: [
+            Date.distantPast, .distantFuture, Date(timeIntervalSince1970: 0), Date(timeIntervalSinceReferenceDate: 0.1),
+            Date(timeIntervalSince1970: -1.25),
+        ])
+    func equalDates(_ date: Date) throws {
+        let realm = try Contract.realm()
+        let values = try realm.write { realm.create(Contract.Values.self, value: ["date": date, "optDate": date]) }
+        #expect(
+            values.date == date && values.optDate == date
+                && realm.objects(Contract.Values.self).where { $0.date == date }.count == 1)
+    }
 }
 
 extension ValueModels.Bare {

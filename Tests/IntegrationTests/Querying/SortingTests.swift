@@ -238,4 +238,19 @@ struct SortingTests {
         #expect(sorted.map(\.id) == expected.map(\.id), "\(keys), \(small), \(nulls)")
         #expect(sorted.filter("id >= 0").limit(150).map(\.id) == expected.prefix(150).map(\.id))
     }
+
+    @Test("NaN and infinities are stored, and NaN sorts below all numbers")
+    func numbers() throws {
+        let realm = try Contract.realm()
+        try realm.write {
+            for value in [1.5, .nan, -.infinity, .infinity, 0] {
+                realm.create(Contract.Values.self, value: ["double": value])
+            }
+        }
+        let sorted = realm.objects(Contract.Values.self).sorted(by: \.double).map(\.double)
+        #expect(Array(sorted).description == "[nan, -inf, 0.0, 1.5, inf]")
+        #expect(realm.objects(Contract.Values.self).max(of: \.double) == .infinity)
+        let sum: Double = realm.objects(Contract.Values.self).filter("double >= 0 AND double < 2").sum(of: \.double)
+        #expect(sum == 1.5)
+    }
 }

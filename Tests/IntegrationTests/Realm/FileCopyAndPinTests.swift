@@ -474,4 +474,26 @@ final class CareRow: Object {
         #expect(realm.pins().map(\.holder) == [.library])
         _ = Realm.init(fileURL:)
     }
+
+    @Test("A file exists after opening, can be deleted when closed, and its lock file remains")
+    func files() throws {
+        let folder = TestFolder()
+        let configuration = Realm.Configuration(fileURL: folder.file(), objectTypes: [CareRow.self])
+        #expect(!Realm.fileExists(for: configuration))
+        #expect(try !Realm.deleteFiles(for: configuration))
+        do {
+            let realm = try Realm(configuration: configuration)
+            #expect(realm.isEmpty && Realm.fileExists(for: configuration))
+            try realm.write { realm.add(CareRow()) }
+            #expect(!realm.isEmpty)
+            #expect {
+                try Realm.deleteFiles(for: configuration)
+            } throws: { error in
+                guard case Realm.Error.alreadyOpen = error else { return false }
+                return "\(error)".contains("Cannot delete files of an open Realm")
+            }
+        }
+        #expect(try Realm.deleteFiles(for: configuration))
+        #expect(!Realm.fileExists(for: configuration) && folder.names == ["a.realm.lock"])
+    }
 }

@@ -349,4 +349,44 @@ enum OpeningMisuse: String, CaseIterable, Codable, Sendable {
             #expect(error?.localizedDescription.contains("HOME, ") == true)
         }
     }
+
+    @Test("A configuration compares location, key, mode and version, and its description lists its settings")
+    func configurations() {
+        let url = URL(fileURLWithPath: "/tmp/x.realm")
+        let one = Realm.Configuration(fileURL: url, schemaVersion: 3)
+        var other = one
+        other.objectTypes = [OpeningItem.self]
+        #expect(one == other)
+        other.readOnly = true
+        #expect(one != other)
+        #expect(one != Realm.Configuration(inMemoryIdentifier: "x", schemaVersion: 3))
+        #expect(one.description.hasPrefix("Realm.Configuration {\n\tfileURL = file:///tmp/x.realm;\n"))
+        for line in ["inMemoryIdentifier = (null)", "schemaVersion = 3", "readOnly = 0", "customSchema = (null)"] {
+            #expect(one.description.contains("\t\(line);\n"))
+        }
+    }
+
+    private static let contradictory = [
+        MisuseCase("Cannot set `deleteRealmIfMigrationNeeded` when `readOnly` is set.") {
+            _ = try Realm(configuration: Realm.Configuration(readOnly: true, deleteRealmIfMigrationNeeded: true))
+        },
+        MisuseCase("Cannot set `shouldCompactOnLaunch` when `readOnly` is set.") {
+            _ = try Realm(
+                configuration: Realm.Configuration(readOnly: true, shouldCompactOnLaunch: { _, _ in true }))
+        },
+        MisuseCase("A Realm Configuration must specify a path or an in-memory identifier.") {
+            _ = try Realm(configuration: Realm.Configuration(fileURL: nil))
+        },
+        MisuseCase("In-memory identifier must not be empty") {
+            _ = try Realm(configuration: Realm.Configuration(inMemoryIdentifier: ""))
+        },
+        MisuseCase("Encryption key must be exactly 64 bytes long") {
+            _ = try Realm(configuration: Realm.Configuration(encryptionKey: Data(count: 3)))
+        },
+    ]
+
+    @Test("Settings that contradict each other are refused", arguments: contradictory)
+    func contradictions(_ misuse: MisuseCase) throws {
+        #expect(try misuse.message().contains(misuse.words))
+    }
 }

@@ -270,6 +270,13 @@ enum SchemaMisuse: String, CaseIterable, Codable, Sendable {
     }
 }
 
+private final class LongestName: Object {
+    @Persisted var a = 1
+    override class func propertiesMapping() -> [String: String] { ["a": String(repeating: "p", count: 63)] }
+    override class func _realmObjectName() -> String? { String(repeating: "n", count: 57) }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
 @Suite("Schema rules") struct SchemaRulesTests {
     let folder = TestFolder()
 
@@ -462,5 +469,12 @@ enum SchemaMisuse: String, CaseIterable, Codable, Sendable {
         let realm = try open([OneTwin.SchemaTwin.self])
         try realm.write { realm.create(OneTwin.SchemaTwin.self, value: ["a": 1]) }
         #expect(realm.objects(OneTwin.SchemaTwin.self).count == 1)
+    }
+
+    @Test("A class name may have 57 bytes and a property name 63")
+    func longestNames() throws {
+        let realm = try memoryRealm(LongestName.self)
+        try realm.write { realm.create(LongestName.self, value: ["a": 2]) }
+        #expect(realm.dynamicObjects(LongestName.className()).first?["a"] as? Int == 2)
     }
 }

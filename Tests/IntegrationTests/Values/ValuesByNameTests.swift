@@ -299,4 +299,19 @@ struct ValuesByNameTests {
         let friends = try #require(set.value(forKeyPath: "friend.id") as? [Int?])
         #expect(friends.count == 2 && Set(friends) == [2, nil])
     }
+
+    @Test("Integers of all widths are read as Int by name, and as their own type by property")
+    func widths() throws {
+        let realm = try Contract.realm()
+        let values = try realm.write {
+            realm.create(
+                Contract.Values.self, value: ["int8": 127, "int16": -5, "int32": NSNumber(value: 7), "int64": 8])
+        }
+        #expect(values.int8 == 127 && values.int16 == -5 && values.int32 == 7 && values.int64 == 8)
+        #expect(values["int8"] as? Int == 127 && values["int32"] as? Int == 7)
+        let dynamic = try #require(realm.dynamicObjects(Contract.Values.className()).first)
+        #expect(dynamic["int16"] as? Int == -5 && dynamic["level"] as? Int == 1 && dynamic["nameEnum"] == nil)
+        try realm.write { dynamic["optLevel"] = 10 }
+        #expect(values.optLevel == nil && values["optLevel"] as? Int == 10)
+    }
 }

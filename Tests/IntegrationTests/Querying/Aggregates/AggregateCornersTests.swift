@@ -228,4 +228,11 @@ struct AggregateCornersTests {
         try realm.write { realm.add(owner) }
         #expect(realm.objects(Account.self).filter("ANY friends.friend.nick == nil").isEmpty)
     }
+
+    @Test("Sums of Int wrap on overflow")
+    func wrapping() throws {
+        let realm = try Contract.realm()
+        try realm.write { for value in [Int.max, 1] { realm.create(Contract.Values.self, value: ["int": value]) } }
+        #expect(realm.objects(Contract.Values.self).sum(of: \.int) == Int.min)
+    }
 }

@@ -128,4 +128,29 @@ struct AggregatesTests {
                 _ = try AggregateModels.realm(Self.values).objects(Sample.self).sum(ofProperty: "date") as Int
             } != nil)
     }
+
+    @Test("Generic code over RealmCollection has aggregates, for managed and unmanaged collections")
+    func generic() throws {
+        func check<C: RealmCollection>(_ c: C, _ line: Comment) where C.Element == Int {
+            let mean: Double? = c.average()
+            #expect(c.sum() == 6 && c.min() == 1 && c.max() == 3 && mean == 2, line)
+        }
+        let values = Contract.Values(value: ["ints": [1, 2, 3], "intSet": [1, 2, 3]])
+        check(values.ints, "unmanaged list")
+        check(values.intSet, "unmanaged set")
+        check(AnyRealmCollection(values.ints), "unmanaged, any")
+        let realm = try Contract.realm()
+        try realm.write { realm.add(values) }
+        check(values.ints, "list")
+        check(values.intSet, "set")
+        check(AnyRealmCollection(values.intSet), "any")
+        check(values.ints.sorted(ascending: false), "results")
+        check(AnyRealmCollection(values.ints.sorted()), "any results")
+        let empty = List<Int>()
+        let none: Double? = empty.average()
+        #expect(empty.sum() == 0 && empty.min() == nil && none == nil)
+        let optional = List<Int?>()
+        optional.append(objectsIn: [nil, 4, 2])
+        #expect(optional.sum() == 6 && optional.max() == .some(4))
+    }
 }
