@@ -161,7 +161,7 @@ public final class Migration {
         var (oldObject, newObject) = (PassingAccessor(), PassingAccessor())
         var newBinding = newTable(key).map { new.dynamicBinding($0) }
         var shape = shapeCount
-        var rows = RowWalk(before)
+        var rows = RowTraversal(before)
         for position in 0..<before.count {
             if !watch.goesOn(position) { cancel() }
             if failure != nil { return }

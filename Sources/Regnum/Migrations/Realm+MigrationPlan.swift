@@ -276,7 +276,7 @@ extension RealmAdditions where Self == Realm {
         _ schema: ClassSchema, _ session: Session, _ classes: [ClassSchema]
     ) throws(EngineError) -> [MigrationPlan.Change] {
         func change(
-            _ text: String, _ count: MigrationEffects.Count = (0, 0), _ kind: MigrationPlan.Change.Kind = .others,
+            _ text: String, _ count: MigrationCounts.Count = (0, 0), _ kind: MigrationPlan.Change.Kind = .others,
             needs: Bool = true
         ) -> MigrationPlan.Change {
             MigrationPlan.Change(
@@ -288,7 +288,7 @@ extension RealmAdditions where Self == Realm {
         }
         let differences = SchemaDifferences(
             schema: schema, table: table.definition, session: session, classes: classes)
-        let effects = MigrationEffects(schema: schema, table: table, session: session, classes: classes)
+        let effects = MigrationCounts(schema: schema, table: table, session: session, classes: classes)
         var changes: [MigrationPlan.Change] = []
         for difference in differences.found(toleratingColumns: false) {
             let kind: MigrationPlan.Change.Kind =

@@ -73,7 +73,7 @@ extension Opening {
                 path: path, fileSystem: fileSystem, options: options, file: file, header: header, seal: seal,
                 reader: reader, slot: slot, shared: shared, schema: schema)
             database.passedOver = passedOver
-            try BlockWalk.checkSmall(database)
+            try BlockTraversal.checkSmall(database)
             // Last, so that a refused file stays unchanged.
             if !options.isReadOnly, options.mutant != .ghostCommit { try mend(header, rejected, mended, placed) }
             return database

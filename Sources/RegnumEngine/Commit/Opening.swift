@@ -68,7 +68,7 @@ struct Opening {
 
     /// Returns nil if the path has come to lead to another file in the meantime: then it must be opened again.
     /// `deadline` limits the wait for other processes.
-    func makeDatabase(until deadline: UInt64 = Gate.never) throws(EngineError) -> Database? {
+    func makeDatabase(until deadline: UInt64 = FairLock.never) throws(EngineError) -> Database? {
         do throws(EngineError) {
             guard fileSystem.isShared else { return try openAlone(nil) }
             if options.isReadOnly { return try openToRead() }
@@ -155,7 +155,7 @@ struct Opening {
                 let database = Database(
                     path: path, fileSystem: fileSystem, options: options, file: file, header: header, seal: seal,
                     reader: reader, slot: slot, shared: shared, schema: schema)
-                try BlockWalk.checkSmall(database)
+                try BlockTraversal.checkSmall(database)
                 return database
             }
             // Newer commits have been published since the number was read. If not, a writer is between slot and number,

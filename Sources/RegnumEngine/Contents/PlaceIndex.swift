@@ -182,7 +182,7 @@ extension Table {
     func placeFindings(_ column: Int) throws(EngineError) -> [String] {
         let tree = try placeTree(column)
         var entries = 0
-        var missing = Offenders()
+        var missing = RepeatedFindings()
         try forEachGroup { group throws(EngineError) in
             for row in 0..<group.pointee.count {
                 let location = RowLocation(group: group, row: row)

@@ -74,7 +74,7 @@ extension Table {
         let tree = try textTree(column)
         switch term {
         case .word(let word):
-            return try Bytes.borrow(word) { bytes throws(EngineError) in try tree.count(bytes: bytes) }
+            return try IndexBytes.borrow(word) { bytes throws(EngineError) in try tree.count(bytes: bytes) }
         case .prefix(let prefix): return try count(inPrefix: prefix, tree)
         case .phrase(let words, let isOpen):
             var least = Int.max
@@ -87,9 +87,9 @@ extension Table {
     }
 
     private func count(inPrefix prefix: [UInt8], _ tree: IndexTree) throws(EngineError) -> Int {
-        let first = try Bytes.borrow(prefix) { bytes throws(EngineError) in try tree.rank(bytes: bytes, key: 0) }
-        guard let after = Bytes.successor(prefix) else { return Int(clamping: tree.count) - first }
-        return try Bytes.borrow(after) { bytes throws(EngineError) in try tree.rank(bytes: bytes, key: 0) } - first
+        let first = try IndexBytes.borrow(prefix) { bytes throws(EngineError) in try tree.rank(bytes: bytes, key: 0) }
+        guard let after = IndexBytes.successor(prefix) else { return Int(clamping: tree.count) - first }
+        return try IndexBytes.borrow(after) { bytes throws(EngineError) in try tree.rank(bytes: bytes, key: 0) } - first
     }
 
     /// Returns the objects whose text has the term, ascending. O(entries of the term).
@@ -160,7 +160,7 @@ extension Table {
         // The count may be damaged: allocate only as entries are found.
         entries.reserveCapacity(min(left, 1 << 16))
         var cursor = IndexCursor(tree)
-        var isThere = try Bytes.seek(&cursor, prefix, key: 0)
+        var isThere = try IndexBytes.seek(&cursor, prefix, key: 0)
         while isThere, left > 0 {
             entries.append(cursor.key)
             left -= 1
@@ -173,7 +173,7 @@ extension Table {
     /// Calls `body` with each entry of a word, ascending: object key << 16 | position.
     private func forEachEntry(_ word: [UInt8], _ column: Int, _ body: (UInt64) -> Void) throws(EngineError) {
         let tree = try textTree(column)
-        try Bytes.borrow(word) { bytes throws(EngineError) in
+        try IndexBytes.borrow(word) { bytes throws(EngineError) in
             var left = try tree.count(bytes: bytes)
             var cursor = IndexCursor(tree)
             var isThere = left > 0 ? try cursor.seek(bytes: bytes) : false
@@ -213,7 +213,7 @@ extension Table {
 
     private func places(of word: [UInt8], _ key: ObjectKey, _ column: Int) throws(EngineError) -> [UInt64] {
         let tree = try textTree(column)
-        return try Bytes.borrow(word) { bytes throws(EngineError) in
+        return try IndexBytes.borrow(word) { bytes throws(EngineError) in
             var entries: [UInt64] = []
             let low = try tree.rank(bytes: bytes, key: key.rawValue << 16)
             var left = try tree.rank(bytes: bytes, key: (key.rawValue + 1) << 16) - low

@@ -9,7 +9,7 @@ extension Table {
     func textFindings(_ column: Int) throws(EngineError) -> [String] {
         let tree = try textTree(column)
         var entries = 0
-        var missing = Offenders()
+        var missing = RepeatedFindings()
         try forEachGroup { group throws(EngineError) in
             for row in 0..<group.pointee.count {
                 let key = group.pointee.key(at: row)

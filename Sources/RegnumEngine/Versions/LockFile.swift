@@ -22,7 +22,7 @@
 //            512    8  1 if the process wants to be notified of commits (atomic)
 //            520    8  when the process began to write, in milliseconds of the machine's clock; 0 if it is not writing
 //            528   16  failed commits that the process still shows: highest number, first page after all of them;
-//                      0 if none (atomic; `LockFile+Failed.swift`)
+//                      0 if none (atomic; `LockFile+FailedCommits.swift`)
 //
 // Processes that want to be notified of commits watch this file. A writer notifies them by writing the byte at 1024,
 // whose value has no meaning.
@@ -381,9 +381,9 @@ final class LockFile: @unchecked Sendable {
     // MARK: Writing
 
     /// Waits for the writer lock among processes; false if it was not acquired before `deadline`.
-    func lockWriter(until deadline: UInt64 = Gate.never) throws(EngineError) -> Bool {
+    func lockWriter(until deadline: UInt64 = FairLock.never) throws(EngineError) -> Bool {
         do throws(SystemError) {
-            if deadline == Gate.never {
+            if deadline == FairLock.never {
                 try database.lock(byte: Self.writerByte)
             } else if try !database.lock(byte: Self.writerByte, isShared: false, until: deadline) {
                 return false

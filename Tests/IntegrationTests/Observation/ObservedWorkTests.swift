@@ -80,7 +80,7 @@ class Bystander: Object {
             }
         }
         stage.settle()
-        func unrelated(_ commits: Int) throws -> DeliveryWork {
+        func unrelated(_ commits: Int) throws -> DeliveryCounters {
             for _ in 0..<commits { try stage.write { $0.add(Unrelated()) } }
             return try stage.on { $0.deliveryWork }
         }

@@ -114,10 +114,10 @@ extension ShrinkLimits {
         let long = try SpaceTests.fileByteCount(files)
         #expect(long > 7 << 20)
         var before = try session.freeze()
-        var pages = try BlockWalk.pages(session)
+        var pages = try BlockTraversal.pages(session)
         for turn in 0..<60 {
             try count(session, Int64(turn + 1))
-            let now = try BlockWalk.pages(session)
+            let now = try BlockTraversal.pages(session)
             let limits = ShrinkLimits()
             #expect(now.subtracting(pages).count <= limits.singlePages + 30, "turn \(turn)")
             pages = now
@@ -172,16 +172,16 @@ extension ShrinkLimits {
         try count(session, 1)
         var pin: Session? = try session.freeze()
         let expected = try pin.map { try contents($0) }
-        let pages = try BlockWalk.pages(session)
+        let pages = try BlockTraversal.pages(session)
         let high = session.highWater
         for turn in 0..<25 { try count(session, Int64(turn + 2)) }
         #expect(session.highWater > high * 9 / 10)
         #expect(try pin.map { try contents($0) } == expected)
-        #expect(try pin.map { try BlockWalk.pages($0) } == pages)
+        #expect(try pin.map { try BlockTraversal.pages($0) } == pages)
         // All blocks have been moved once and not again.
-        let settled = try BlockWalk.pages(session)
+        let settled = try BlockTraversal.pages(session)
         try count(session, 90)
-        #expect(try BlockWalk.pages(session).subtracting(settled).count < 8)
+        #expect(try BlockTraversal.pages(session).subtracting(settled).count < 8)
         pin = nil
         for turn in 0..<4 { try count(session, Int64(turn + 100)) }
         #expect(session.highWater < high / 2)
@@ -306,9 +306,9 @@ extension ShrinkLimits {
         var session = try database?.makeSession()
         try session.map { try fill($0, gone: 300) }
         // Not the pages of the last commit, which every other commit needs.
-        let old = try session.map { try BlockWalk.pages($0) } ?? []
+        let old = try session.map { try BlockTraversal.pages($0) } ?? []
         try session.map { try count($0, 0) }
-        let far = try session.map { try BlockWalk.pages($0).intersection(old).sorted().suffix(40) } ?? []
+        let far = try session.map { try BlockTraversal.pages($0).intersection(old).sorted().suffix(40) } ?? []
         #expect(far.count == 40)
         (session, database) = (nil, nil)
         var bytes = try #require(files.contents(of: Self.path))
@@ -332,9 +332,9 @@ extension ShrinkLimits {
         }
         for turn in 0..<60 { try count(session, Int64(turn + 1)) }
         #expect(database.spaceManager.shrinking.rest != nil || Int(session.highWater) < 3 << 9)
-        let settled = try BlockWalk.pages(session)
+        let settled = try BlockTraversal.pages(session)
         try count(session, 90)
-        #expect(try BlockWalk.pages(session).subtracting(settled).count < 8)
+        #expect(try BlockTraversal.pages(session).subtracting(settled).count < 8)
         #expect(IntegrityCheck.run(database).isClean)
     }
 
@@ -379,12 +379,12 @@ extension ShrinkLimits {
                 let database = try Database.open(path: Self.path, fileSystem: files, options: options)
                 let session = try database.makeSession()
                 try count(session, 1)
-                let pages = try BlockWalk.pages(session)
+                let pages = try BlockTraversal.pages(session)
                 files.failure = SimulatedFailure(call: files.operationCount + call, kind: .io, isPersistent: false)
                 do { try count(session, 2) } catch { failed += 1 }
                 files.failure = nil
                 for value in 3..<6 { try count(session, Int64(value)) }
-                #expect(try BlockWalk.pages(session).subtracting(pages).count > 4)
+                #expect(try BlockTraversal.pages(session).subtracting(pages).count > 4)
             }
             let database = try Database.open(path: Self.path, fileSystem: files, options: options)
             let report = IntegrityCheck.run(database)

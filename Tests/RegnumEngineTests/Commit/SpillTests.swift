@@ -113,7 +113,7 @@ extension SpillLimits {
         try session.commitWrite()
         try check(session, count: 1399, dataByteCount: 5000)
         // Blocks dropped after they were written are free again.
-        let live = try BlockWalk.pages(session).count
+        let live = try BlockTraversal.pages(session).count
         #expect(Int(session.highWater) < 2 * live + 400)
     }
 

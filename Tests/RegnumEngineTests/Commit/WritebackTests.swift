@@ -152,7 +152,7 @@ import Testing
         try insert(0)
         let done = DispatchSemaphore(value: 0)
         Thread.detachNewThread { [database] in
-            _ = database.writerLock.takeOffer() || database.writerLock.enter(until: Gate.never) { wait in wait() }
+            _ = database.writerLock.takeOffer() || database.writerLock.enter(until: FairLock.never) { wait in wait() }
             database.writerLock.leave()
             done.signal()
         }

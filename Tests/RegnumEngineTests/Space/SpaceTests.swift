@@ -74,9 +74,9 @@ import Testing
         // the file is used again, but only the end of the file is truncated.
         var needed = 0
         for turn in 0..<Self.turns {
-            let before = try BlockWalk.pages(session)
+            let before = try BlockTraversal.pages(session)
             try Self.churn(session, &random, &next, large: random.below(40) == 0)
-            let live = try BlockWalk.pages(session)
+            let live = try BlockTraversal.pages(session)
             // The pages that a transaction writes, and its log and catalog.
             largest = max(largest, live.subtracting(before).count + 4)
             // One pin stays from the beginning to the end, others for 1 to 1,024 commits.
@@ -95,7 +95,7 @@ import Testing
             if high > limit { break }
             pins.removeAll { $0.end <= turn }
         }
-        for pin in pins { #expect(try BlockWalk.pages(pin.session) == pin.pages) }
+        for pin in pins { #expect(try BlockTraversal.pages(pin.session) == pin.pages) }
         #expect(pins.count > 1)
         pins = []
         let report = IntegrityCheck.run(database)
@@ -149,11 +149,11 @@ import Testing
         try fill(session)
         #expect(try Self.fileByteCount(files) > 8 << 20)
         var pin: Session? = try session.freeze()
-        let pages = try BlockWalk.pages(session)
+        let pages = try BlockTraversal.pages(session)
         try empty(session)
         for _ in 0..<4 { try commitNothing(session) }
         #expect(try Self.fileByteCount(files) > 8 << 20)
-        #expect(try pin.map { try BlockWalk.pages($0) } == pages)
+        #expect(try pin.map { try BlockTraversal.pages($0) } == pages)
         pin = nil
         for _ in 0..<4 { try commitNothing(session) }
         #expect(try Self.fileByteCount(files) < 512 << 10)

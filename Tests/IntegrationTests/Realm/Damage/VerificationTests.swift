@@ -68,8 +68,8 @@ private final class LargeFile: Sendable {
         let session = try Database.openAsOtherProcess(
             path: url.path, fileSystem: PosixFileSystem.shared, options: options
         ).makeSession()
-        try #require(session.database.versions.newest.highWater > BlockWalk.pageLimit)
-        let pages = try BlockWalk.pages(session)
+        try #require(session.database.versions.newest.highWater > BlockTraversal.pageLimit)
+        let pages = try BlockTraversal.pages(session)
         let data = try Data(contentsOf: url)
         blocks = data.withUnsafeBytes { bytes in
             pages.sorted().compactMap { page in

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects that violate the same law: one finding gives their number, and the location of the first.
 
-struct Offenders {
+struct RepeatedFindings {
     private(set) var count = 0
     private var first: ObjectKey?
 
@@ -21,7 +21,8 @@ struct Offenders {
 
 extension IntegrityCheck.Walk {
     mutating func tell(
-        _ law: Int, _ path: String, _ offenders: Offenders, _ table: Table, _ what: (one: String, several: String)
+        _ law: Int, _ path: String, _ offenders: RepeatedFindings, _ table: Table,
+        _ what: (one: String, several: String)
     ) {
         if let words = offenders.words(table, what) { find(law, "\(path): \(words)") }
     }

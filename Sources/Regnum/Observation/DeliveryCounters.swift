@@ -4,7 +4,7 @@
 internal import RegnumEngine
 
 /// Counters of the work of deliveries, for tests that bound the cost of commits that do not concern an observer.
-package struct DeliveryWork: Equatable, Sendable {
+package struct DeliveryCounters: Equatable, Sendable {
     /// The number of observers visited, whether they were asked or skipped.
     package var visited = 0
     /// The number of tables in which something had changed for an observer.
@@ -17,7 +17,7 @@ package struct DeliveryWork: Equatable, Sendable {
 
 extension Realm {
     /// The counters so far. Confined to the Realm.
-    package var deliveryWork: DeliveryWork { core.notifier?.work ?? DeliveryWork() }
+    package var deliveryWork: DeliveryCounters { core.notifier?.work ?? DeliveryCounters() }
 
     /// Performs a turn of the callback scheduler, for tests. Confined to the Realm.
     package func startTurn() { core.notifier?.turn() }

@@ -3,7 +3,7 @@
 
 import RegnumEngine
 
-struct ReadAhead {
+struct ScannedColumns {
     private enum Column {
         /// Its values are compared, unless the zone map decides.
         case tested(Int, ColumnTest, ValueTest)

@@ -4,7 +4,7 @@
 import RegnumSystem
 
 /// Held during a cache lookup, or while one row group is decoded. Innermost lock: no other is taken while it is held.
-final class SharedReading: Sendable {
+final class FrozenSessionLock: Sendable {
     private let isHeld = Lock(())
 
     func enter() { isHeld.acquire() }

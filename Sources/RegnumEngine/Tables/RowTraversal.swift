@@ -3,7 +3,7 @@
 
 /// Iterates over a table in key order. Only for tables that do not change meanwhile, such as those of a frozen session,
 /// because it steps through the rows of each group directly.
-package struct RowWalk {
+package struct RowTraversal {
     private let table: Table
     private var location: RowLocation?
     private var position = 0

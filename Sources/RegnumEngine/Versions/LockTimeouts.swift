@@ -11,11 +11,11 @@ extension Database.OpenOptions {
     var openingDeadline: UInt64 { Self.deadline(busyTimeout ?? Self.openingTimeout) }
 
     /// As `openingDeadline`, for a write.
-    var writeDeadline: UInt64 { busyTimeout.map { Self.deadline($0) } ?? Gate.never }
+    var writeDeadline: UInt64 { busyTimeout.map { Self.deadline($0) } ?? FairLock.never }
 
     private static func deadline(_ timeout: UInt64) -> UInt64 {
         let now = MonotonicClock.now()
-        return timeout < Gate.never - now ? now + timeout : Gate.never
+        return timeout < FairLock.never - now ? now + timeout : FairLock.never
     }
 }
 

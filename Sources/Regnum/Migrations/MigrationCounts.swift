@@ -6,7 +6,7 @@ internal import RegnumEngine
 
 /// Counts objects of one table. Each count passes over the table once; the count of owners also passes over all tables
 /// that become embedded.
-struct MigrationEffects {
+struct MigrationCounts {
     let schema: ClassSchema
     let table: Table
     let session: Session

@@ -2,7 +2,7 @@
 // A fair lock that one thread may take and another may release, as an actor's transaction needs. Waiters are served in
 // the order of their arrival: `leave` hands the lock to the first of them and wakes no other thread.
 
-package final class Gate: @unchecked Sendable {
+package final class FairLock: @unchecked Sendable {
     // Sendable: `isTaken` and `queue` are only accessed inside the monitor.
     private final class Place {
         let signal = Signal()

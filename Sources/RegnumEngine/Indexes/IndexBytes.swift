@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Passes arrays of bytes to an index tree.
 
-enum Bytes {
+enum IndexBytes {
     static func borrow<R>(
         _ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(EngineError) -> R
     ) throws(EngineError) -> R {

@@ -10,7 +10,7 @@ extension Database {
     func enterWriter(waits: Bool = false) throws(EngineError) {
         if writerLock.takeOffer() { return }
         let begin = options.busyTimeout == nil ? 0 : MonotonicClock.now()
-        let deadline = waits ? Gate.never : options.writeDeadline
+        let deadline = waits ? FairLock.never : options.writeDeadline
         let isEntered = writerLock.enter(until: deadline) { wait in WriterWait.shared.during(self) { wait() } }
         guard isEntered else { throw busyError(since: begin) }
         do throws(EngineError) {
@@ -37,7 +37,7 @@ extension Database {
     /// Takes the cross-process writer lock, unless it is still held for queued commits. Returns false if another
     /// process holds it and `waits` is false.
     private func lockAcrossProcesses(
-        waits: Bool = true, until deadline: UInt64 = Gate.never, since begin: UInt64 = 0
+        waits: Bool = true, until deadline: UInt64 = FairLock.never, since begin: UInt64 = 0
     ) throws(EngineError) -> Bool {
         let (heldSince, isKnown) = queue.monitor.withLock { () -> (UInt64?, Bool) in
             queue.processLock.writerEntered()

@@ -6,7 +6,7 @@
 
 import RegnumSystem
 
-package enum BlockWalk {
+package enum BlockTraversal {
     /// Files of at most this many pages (16 MiB) are read completely at their first opening in the process.
     package static let pageLimit: UInt64 = 4096
 

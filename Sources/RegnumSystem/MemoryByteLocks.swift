@@ -3,7 +3,7 @@
 // exclusive or shared by several.
 
 /// The owners of each locked byte. Any thread; O(1), and O(locks) for queries about a range.
-package final class LockTable: Sendable {
+package final class MemoryByteLocks: Sendable {
     private struct Holders {
         var owners: Set<ObjectIdentifier>
         var isShared: Bool

@@ -4,7 +4,7 @@
 import RegnumSystem
 import Testing
 
-@Suite struct GateTests {
+@Suite struct FairLockTests {
     /// The steps of threads; accessed inside the monitor only.
     private final class Log: @unchecked Sendable {
         // Sendable: see above.
@@ -28,7 +28,7 @@ import Testing
 
     @Test("Waiters enter in order of arrival")
     func order() {
-        let (gate, came, went, left) = (Gate(), Log(), Log(), Log())
+        let (gate, came, went, left) = (FairLock(), Log(), Log(), Log())
         gate.enter()
         for number in 0..<20 {
             _ = DetachedThread.start {
@@ -52,7 +52,7 @@ import Testing
 
     @Test("One thread enters at a time, and none is lost")
     func exclusion() {
-        let (gate, ended) = (Gate(), Log())
+        let (gate, ended) = (FairLock(), Log())
         let sum = Sum()
         for number in 0..<8 {
             _ = DetachedThread.start {
@@ -75,7 +75,7 @@ import Testing
 
     @Test("Another thread may release the gate, and tryEnter only succeeds if it is free")
     func otherThread() {
-        let (gate, log) = (Gate(), Log())
+        let (gate, log) = (FairLock(), Log())
         #expect(gate.tryEnter())
         #expect(!gate.tryEnter())
         _ = DetachedThread.start {
@@ -93,7 +93,7 @@ import Testing
 
     @Test("A thread that waits longer than its patience is notified once, and continues to wait")
     func patience() {
-        let (gate, log) = (Gate(), Log())
+        let (gate, log) = (FairLock(), Log())
         gate.enter()
         _ = DetachedThread.start {
             gate.enter(patience: 2_000_000) { wait in
