@@ -5,21 +5,21 @@
     internal import Dispatch
     internal import Regnum
 
-    extension Source {
+    extension ObservationSource {
         /// Changes to a collection.
-        static func changes<C: RealmCollection>(of collection: C, _ keyPaths: [String]?) -> Source
+        static func changes<C: RealmCollection>(of collection: C, _ keyPaths: [String]?) -> ObservationSource
         where Output == RealmCollectionChange<C> {
-            Source(realm: { collection.realm }, waiting: .all, pack: { .change($0) }) { queue, take in
+            ObservationSource(realm: { collection.realm }, waiting: .all, pack: { .change($0) }) { queue, take in
                 collection.observe(keyPaths: keyPaths, on: queue) { take(.value($0)) }
             }
         }
 
     }
 
-    extension Source where Output: RealmCollection {
+    extension ObservationSource where Output: RealmCollection {
         /// The collection, and again after each change.
-        static func values(of collection: Output, _ keyPaths: [String]?) -> Source {
-            Source(realm: { collection.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in
+        static func values(of collection: Output, _ keyPaths: [String]?) -> ObservationSource {
+            ObservationSource(realm: { collection.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in
                 collection.observe(keyPaths: keyPaths, on: queue) { change in
                     switch change {
                     case .initial(let collection), .update(let collection, _, _, _): take(.value(collection))
@@ -30,26 +30,26 @@
         }
     }
 
-    extension Source {
-        static func changes<M: RealmKeyedCollection>(of map: M, _ keyPaths: [String]?) -> Source
+    extension ObservationSource {
+        static func changes<M: RealmKeyedCollection>(of map: M, _ keyPaths: [String]?) -> ObservationSource
         where Output == RealmMapChange<M> {
-            Source(realm: { map.realm }, waiting: .all, pack: { .change($0) }) { queue, take in
+            ObservationSource(realm: { map.realm }, waiting: .all, pack: { .change($0) }) { queue, take in
                 map.observe(keyPaths: keyPaths, on: queue) { take(.value($0)) }
             }
         }
 
-        static func changes<C: RealmSectionedResult>(of sections: C, _ keyPaths: [String]?) -> Source
+        static func changes<C: RealmSectionedResult>(of sections: C, _ keyPaths: [String]?) -> ObservationSource
         where Output == SectionedResultsChange<C> {
-            Source(realm: { sections.realm }, waiting: .all, pack: { .change($0) }) { queue, take in
+            ObservationSource(realm: { sections.realm }, waiting: .all, pack: { .change($0) }) { queue, take in
                 sections.observe(keyPaths: keyPaths, on: queue) { take(.value($0)) }
             }
         }
     }
 
-    extension Source where Output: RealmKeyedCollection {
+    extension ObservationSource where Output: RealmKeyedCollection {
         /// The map, and again after each change.
-        static func values(of map: Output, _ keyPaths: [String]?) -> Source {
-            Source(realm: { map.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in
+        static func values(of map: Output, _ keyPaths: [String]?) -> ObservationSource {
+            ObservationSource(realm: { map.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in
                 map.observe(keyPaths: keyPaths, on: queue) { change in
                     switch change {
                     case .initial(let map), .update(let map, _, _, _): take(.value(map))
@@ -60,9 +60,9 @@
         }
     }
 
-    extension Source where Output: RealmSectionedResult {
-        static func values(of sections: Output, _ keyPaths: [String]?) -> Source {
-            Source(realm: { sections.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in
+    extension ObservationSource where Output: RealmSectionedResult {
+        static func values(of sections: Output, _ keyPaths: [String]?) -> ObservationSource {
+            ObservationSource(realm: { sections.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in
                 sections.observe(keyPaths: keyPaths, on: queue) { change in
                     switch change {
                     case .initial(let sections), .update(let sections, _, _, _, _, _): take(.value(sections))
@@ -72,11 +72,11 @@
         }
     }
 
-    extension Source {
+    extension ObservationSource {
         /// Changes to an object's properties; finishes when the object is deleted.
-        static func changes<T: ObjectBase>(of object: T, _ keyPaths: [String]?) -> Source
+        static func changes<T: ObjectBase>(of object: T, _ keyPaths: [String]?) -> ObservationSource
         where Output == ObjectChange<T> {
-            Source(realm: { object.realm }, waiting: .all, pack: { .change($0) }) { queue, take in
+            ObservationSource(realm: { object.realm }, waiting: .all, pack: { .change($0) }) { queue, take in
                 object.observe(keyPaths: keyPaths, on: queue) { change in
                     // RealmSwift's publishers finish without sending `.deleted` first.
                     if case .deleted = change { take(.finished) } else { take(.value(change)) }
@@ -85,10 +85,10 @@
         }
     }
 
-    extension Source where Output: ObjectBase {
+    extension ObservationSource where Output: ObjectBase {
         /// The object after each change; finishes when the object is deleted.
-        static func values(of object: Output, _ keyPaths: [String]?) -> Source {
-            Source(realm: { object.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in
+        static func values(of object: Output, _ keyPaths: [String]?) -> ObservationSource {
+            ObservationSource(realm: { object.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in
                 object.observe(keyPaths: keyPaths, on: queue) { change in
                     switch change {
                     case .change(let object, _): take(.value(object))
@@ -100,11 +100,12 @@
         }
     }
 
-    extension Source {
+    extension ObservationSource {
         /// Changes to the projected properties; finishes when the underlying object is deleted.
-        static func changes<P: ProjectionObservable>(projectedBy projection: P, _ keyPaths: [String]?) -> Source
+        static func changes<P: ProjectionObservable>(projectedBy projection: P, _ keyPaths: [String]?)
+            -> ObservationSource
         where Output == ObjectChange<P> {
-            Source(realm: { projection.realm }, waiting: .all, pack: { .change($0) }) { queue, take in
+            ObservationSource(realm: { projection.realm }, waiting: .all, pack: { .change($0) }) { queue, take in
                 projection.observe(keyPaths: keyPaths, on: queue) { change in
                     // RealmSwift's publishers finish without sending `.deleted` first.
                     if case .deleted = change { take(.finished) } else { take(.value(change)) }
@@ -113,17 +114,17 @@
         }
 
         /// Changes to the values of a projected collection.
-        static func changes<V>(of values: ProjectedCollection<V>, _ keyPaths: [String]?) -> Source
+        static func changes<V>(of values: ProjectedCollection<V>, _ keyPaths: [String]?) -> ObservationSource
         where Output == RealmCollectionChange<ProjectedCollection<V>> {
-            Source(realm: { values.realm }, waiting: .all, pack: { .change($0) }) { queue, take in
+            ObservationSource(realm: { values.realm }, waiting: .all, pack: { .change($0) }) { queue, take in
                 values.observe(keyPaths: keyPaths, on: queue) { take(.value($0)) }
             }
         }
 
         /// The projected collection, and again after each change.
-        static func values<V>(of values: ProjectedCollection<V>, _ keyPaths: [String]?) -> Source
+        static func values<V>(of values: ProjectedCollection<V>, _ keyPaths: [String]?) -> ObservationSource
         where Output == ProjectedCollection<V> {
-            Source(realm: { values.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in
+            ObservationSource(realm: { values.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in
                 values.observe(keyPaths: keyPaths, on: queue) { change in
                     switch change {
                     case .initial(let values), .update(let values, _, _, _): take(.value(values))
@@ -134,10 +135,10 @@
         }
     }
 
-    extension Source where Output: ProjectionObservable {
+    extension ObservationSource where Output: ProjectionObservable {
         /// The projection after each change to its properties; finishes when the underlying object is deleted.
-        static func values(projectedBy projection: Output, _ keyPaths: [String]?) -> Source {
-            Source(realm: { projection.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in
+        static func values(projectedBy projection: Output, _ keyPaths: [String]?) -> ObservationSource {
+            ObservationSource(realm: { projection.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in
                 projection.observe(keyPaths: keyPaths, on: queue) { change in
                     switch change {
                     case .change(let projection, _): take(.value(projection))
@@ -149,7 +150,7 @@
         }
     }
 
-    extension Source where Output == Void {
+    extension ObservationSource where Output == Void {
         init<P: ProjectionObservable>(changingWhatIsShownBy projection: P) {
             self.init({ projection.realm }) { queue, take in
                 projection.observe(on: queue) { change in
@@ -204,9 +205,10 @@
         }
     }
 
-    extension Source where Output == (Realm, Realm.Notification) {
+    extension ObservationSource where Output == (Realm, Realm.Notification) {
         init(events realm: Realm) {
-            self.init(realm: { realm }, waiting: .all, pack: { event in Packed { _ in event } }) { queue, take in
+            self.init(realm: { realm }, waiting: .all, pack: { event in TransferredValue { _ in event } }) {
+                queue, take in
                 if queue != nil {
                     misuse(
                         "A Realm is observed on its own thread. Open the Realm on the queue and observe that "

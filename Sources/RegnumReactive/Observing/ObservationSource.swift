@@ -21,23 +21,23 @@
         case latest
     }
 
-    struct Source<Output> {
+    struct ObservationSource<Output> {
         /// The Realm whose callback scheduler delivers the values; nil while the observed value is unmanaged.
         let realm: () -> Realm?
         let waiting: Waiting
-        let pack: (Output) -> Packed<Output>
+        let pack: (Output) -> TransferredValue<Output>
         /// Begins the observation on the queue or the current thread. A value that cannot be observed is a programmer
         /// error.
         let begin: (DispatchQueue?, @escaping (Signal<Output>) -> Void) -> NotificationToken
     }
 
-    extension Source where Output == Void {
+    extension ObservationSource where Output == Void {
         /// Sends after each change, without a value.
         init(
             _ realm: @escaping () -> Realm?,
             _ begin: @escaping (DispatchQueue?, @escaping (Signal<Void>) -> Void) -> NotificationToken
         ) {
-            self.init(realm: realm, waiting: .latest, pack: { _ in Packed { _ in } }, begin: begin)
+            self.init(realm: realm, waiting: .latest, pack: { _ in TransferredValue { _ in } }, begin: begin)
         }
     }
 #endif

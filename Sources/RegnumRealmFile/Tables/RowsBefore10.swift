@@ -5,7 +5,7 @@
 // memory.
 
 /// Iterates over the rows of one table in order.
-struct LegacyRows {
+struct RowsBefore10 {
     /// Consecutive rows.
     struct Run {
         let start: Int
@@ -209,7 +209,7 @@ struct LegacyColumn {
     /// The value of a table within a table: a list if it has one column.
     private func rows(_ reader: NodeReader, _ root: Int) throws(RealmFileError) -> RealmFileValue {
         let node = try reader.node(root)
-        var cursor = try LegacyRows(reader, column.rowColumns, reader.refs(node), node)
+        var cursor = try RowsBefore10(reader, column.rowColumns, reader.refs(node), node)
         var rows: [[RealmFileValue]] = []
         while let run = try cursor.next() {
             for row in 0..<run.count {

@@ -5,14 +5,14 @@ import Foundation
 import RealmSwift
 
 /// Shelves in memory, with three numbers in the list of each. Confined to one thread.
-final class HotShelves {
+final class HotCollections {
     private let realm: Realm
     private let objects: Int
     private let large: Shelf
     /// The number of insertions so far, so that each round inserts something new.
     private var inserted = 0
 
-    typealias Body = (HotShelves) throws -> Void
+    typealias Body = (HotCollections) throws -> Void
 
     nonisolated(unsafe) static let all: [String: Body] = [
         "shelf-iterate": { try $0.iterate() },

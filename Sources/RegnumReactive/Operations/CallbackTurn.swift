@@ -5,7 +5,7 @@
     internal import Dispatch
 
     /// A piece of work.
-    struct Turn: @unchecked Sendable {
+    struct CallbackTurn: @unchecked Sendable {
         // Sendable: run once, on the thread or queue it was made for.
         let run: () -> Void
     }

@@ -22,7 +22,7 @@ public enum RealmFileSnapshot: Sendable {
     case previous
 }
 
-struct FileHeader {
+struct RealmFileHeader {
     static let byteCount = 24
     private static let magic: UInt32 = 0x4244_2d54
     private static let streamingRef = UInt64.max

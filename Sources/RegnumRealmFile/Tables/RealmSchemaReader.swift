@@ -21,7 +21,7 @@ struct GroupContents {
 }
 
 /// Reads the schema of one file.
-struct GroupReader {
+struct RealmSchemaReader {
     let reader: NodeReader
     let format: Int
 
@@ -113,7 +113,7 @@ struct GroupReader {
                     try reader.refs(at: ref)
                 } ?? []
             layout = .columns(spec.columns, roots: roots, node: top.node.ref)
-            count = try LegacyRows.count(reader, spec.columns, roots, top.node)
+            count = try RowsBefore10.count(reader, spec.columns, roots, top.node)
         } else {
             if top.elements.count > 11, top.elements[11] & 1 == 1 {
                 let key = try reader.tagged(top.elements[11], of: top.node)
@@ -330,7 +330,7 @@ struct GroupReader {
         let roots =
             try reader.ref(top.elements[1], of: top.node).map { ref throws(RealmFileError) in try reader.refs(at: ref) }
             ?? []
-        var cursor = try LegacyRows(reader, spec.columns, roots, top.node)
+        var cursor = try RowsBefore10(reader, spec.columns, roots, top.node)
         var keys: [String: String] = [:]
         while let rows = try cursor.next() {
             for row in 0..<rows.count {

@@ -4,17 +4,17 @@
 #if canImport(Combine) || Publishers
     internal import Synchronization
 
-    final class OneShot<S: Subscriber>: Subscription, @unchecked Sendable {
+    final class SingleValueSubscription<S: Subscriber>: Subscription, @unchecked Sendable {
         // Sendable: all mutable state is guarded by the mutex; the result is delivered on its scheduler only.
         private struct State: @unchecked Sendable {
             // Sendable: only accessed under the mutex.
             var subscriber: S?
-            var begin: ((OneShot) -> Void)?
+            var begin: ((SingleValueSubscription) -> Void)?
             var onCancel: (() -> Void)?
         }
         private let state: Mutex<State>
 
-        init(_ subscriber: S, _ begin: @escaping (OneShot) -> Void) {
+        init(_ subscriber: S, _ begin: @escaping (SingleValueSubscription) -> Void) {
             state = Mutex(State(subscriber: subscriber, begin: begin))
         }
 

@@ -6,7 +6,7 @@
     internal import Regnum
 
     /// A value packed on one thread, to be unpacked once on another.
-    struct Packed<Output> {
+    struct TransferredValue<Output> {
         /// Returns the value; nil if it was deleted in the meantime. `queue` is the one that runs the call; nil on
         /// other schedulers.
         let unpack: (_ queue: DispatchQueue?) -> Output?
@@ -15,11 +15,13 @@
     }
 
     /// Packs a value managed by a Realm; frozen and unmanaged values are passed unchanged.
-    func packed<T: ThreadConfined>(_ value: T) -> Packed<T> {
-        guard let realm = value.realm, !value.isFrozen, !value.isInvalidated else { return Packed { _ in value } }
+    func packed<T: ThreadConfined>(_ value: T) -> TransferredValue<T> {
+        guard let realm = value.realm, !value.isFrozen, !value.isInvalidated else {
+            return TransferredValue { _ in value }
+        }
         let reference = ThreadSafeReference(to: value)
         let configuration = realm.configuration
-        return Packed { queue in
+        return TransferredValue { queue in
             let realm: Realm
             do { realm = try Realm(configuration: configuration, queue: queue) } catch {
                 misuse("The Realm cannot be opened where a publisher's value was handed to: \(error)", becauseOf: error)
@@ -28,73 +30,74 @@
         }
     }
 
-    extension Packed {
+    extension TransferredValue {
         /// Packs objects as references; those deleted in the meantime are left out.
-        static func elements<E>(_ elements: [E]) -> Packed where Output == [E] {
+        static func elements<E>(_ elements: [E]) -> TransferredValue where Output == [E] {
             let parcels = elements.map { packedAny($0) }
-            return Packed { queue in parcels.compactMap { $0(queue) as? E } }
+            return TransferredValue { queue in parcels.compactMap { $0(queue) as? E } }
         }
 
         /// Adds a value that needs no packing.
-        func with<Other>(_ other: Other) -> Packed<(Output, Other)> {
-            Packed<(Output, Other)> { queue in unpack(queue).map { ($0, other) } }
+        func with<Other>(_ other: Other) -> TransferredValue<(Output, Other)> {
+            TransferredValue<(Output, Other)> { queue in unpack(queue).map { ($0, other) } }
         }
     }
 
-    extension Packed where Output: ThreadConfined {
-        static func confined(_ value: Output) -> Packed { packed(value) }
+    extension TransferredValue where Output: ThreadConfined {
+        static func confined(_ value: Output) -> TransferredValue { packed(value) }
     }
 
-    extension Packed where Output == PropertyChange {
-        static func change(_ change: PropertyChange) -> Packed {
+    extension TransferredValue where Output == PropertyChange {
+        static func change(_ change: PropertyChange) -> TransferredValue {
             let (old, new) = (packedAny(change.oldValue), packedAny(change.newValue))
-            return Packed { PropertyChange(name: change.name, oldValue: old($0), newValue: new($0)) }
+            return TransferredValue { PropertyChange(name: change.name, oldValue: old($0), newValue: new($0)) }
         }
     }
 
-    extension Packed {
-        static func change<C: ThreadConfined>(_ change: Output) -> Packed
+    extension TransferredValue {
+        static func change<C: ThreadConfined>(_ change: Output) -> TransferredValue
         where Output == RealmCollectionChange<C> {
             switch change {
             case .initial(let collection):
                 let parcel = packed(collection)
-                return Packed { parcel.unpack($0).map { .initial($0) } }
+                return TransferredValue { parcel.unpack($0).map { .initial($0) } }
             case .update(let collection, let deletions, let insertions, let modifications):
                 let parcel = packed(collection)
-                return Packed {
+                return TransferredValue {
                     parcel.unpack($0).map {
                         .update($0, deletions: deletions, insertions: insertions, modifications: modifications)
                     }
                 }
-            case .error: return Packed { _ in change }
+            case .error: return TransferredValue { _ in change }
             }
         }
 
-        static func change<M: RealmKeyedCollection>(_ change: Output) -> Packed where Output == RealmMapChange<M> {
+        static func change<M: RealmKeyedCollection>(_ change: Output) -> TransferredValue
+        where Output == RealmMapChange<M> {
             switch change {
             case .initial(let map):
                 let parcel = packed(map)
-                return Packed { parcel.unpack($0).map { .initial($0) } }
+                return TransferredValue { parcel.unpack($0).map { .initial($0) } }
             case .update(let map, let deletions, let insertions, let modifications):
                 let parcel = packed(map)
-                return Packed {
+                return TransferredValue {
                     parcel.unpack($0).map {
                         .update($0, deletions: deletions, insertions: insertions, modifications: modifications)
                     }
                 }
-            case .error: return Packed { _ in change }
+            case .error: return TransferredValue { _ in change }
             }
         }
 
-        static func change<C: RealmSectionedResult>(_ change: Output) -> Packed
+        static func change<C: RealmSectionedResult>(_ change: Output) -> TransferredValue
         where Output == SectionedResultsChange<C> {
             switch change {
             case .initial(let sections):
                 let parcel = packed(sections)
-                return Packed { parcel.unpack($0).map { .initial($0) } }
+                return TransferredValue { parcel.unpack($0).map { .initial($0) } }
             case .update(let sections, let deletions, let insertions, let modifications, let came, let went):
                 let parcel = packed(sections)
-                return Packed {
+                return TransferredValue {
                     parcel.unpack($0).map {
                         .update(
                             $0, deletions: deletions, insertions: insertions, modifications: modifications,
@@ -104,11 +107,11 @@
             }
         }
 
-        static func change<T: ThreadConfined>(_ change: Output) -> Packed where Output == ObjectChange<T> {
-            guard case .change(let object, let properties) = change else { return Packed { _ in change } }
+        static func change<T: ThreadConfined>(_ change: Output) -> TransferredValue where Output == ObjectChange<T> {
+            guard case .change(let object, let properties) = change else { return TransferredValue { _ in change } }
             let parcel = packed(object)
-            let parcels = properties.map { Packed<PropertyChange>.change($0) }
-            return Packed { queue in
+            let parcels = properties.map { TransferredValue<PropertyChange>.change($0) }
+            return TransferredValue { queue in
                 guard let object = parcel.unpack(queue) else { return nil }
                 return .change(object, parcels.compactMap { $0.unpack(queue) })
             }

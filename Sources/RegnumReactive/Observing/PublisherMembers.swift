@@ -9,37 +9,39 @@
 
     extension Realm {
         /// Sends after each commit that becomes visible in this Realm.
-        public var objectWillChange: RealmPublishers.RealmWillChange { .init(Source(changing: self)) }
+        public var objectWillChange: RealmPublishers.RealmWillChange { .init(ObservationSource(changing: self)) }
 
         /// Sends the notifications that observers of the Realm receive.
         public var eventPublisher: RealmPublishers.Observation<(Realm, Notification), Never> {
-            .init(Source(events: self))
+            .init(ObservationSource(events: self))
         }
     }
 
     extension Object: ObservableObject {
         /// Sends after each change to the object's properties; finishes when the object is deleted.
-        public var objectWillChange: RealmPublishers.WillChange<Object> { .init(Source(changing: self)) }
+        public var objectWillChange: RealmPublishers.WillChange<Object> { .init(ObservationSource(changing: self)) }
     }
 
     extension EmbeddedObject: ObservableObject {
         /// Sends after each change to the object's properties; finishes when the object is deleted.
-        public var objectWillChange: RealmPublishers.WillChange<EmbeddedObject> { .init(Source(changing: self)) }
+        public var objectWillChange: RealmPublishers.WillChange<EmbeddedObject> {
+            .init(ObservationSource(changing: self))
+        }
     }
 
     extension List: ObservableObject {
         /// Sends after each change to the list.
-        public var objectWillChange: RealmPublishers.WillChange<List> { .init(Source(changing: self)) }
+        public var objectWillChange: RealmPublishers.WillChange<List> { .init(ObservationSource(changing: self)) }
     }
 
     extension MutableSet: ObservableObject {
         /// Sends after each change to the set.
-        public var objectWillChange: RealmPublishers.WillChange<MutableSet> { .init(Source(changing: self)) }
+        public var objectWillChange: RealmPublishers.WillChange<MutableSet> { .init(ObservationSource(changing: self)) }
     }
 
     extension Map: ObservableObject {
         /// Sends after each change to the map.
-        public var objectWillChange: RealmPublishers.WillChange<Map> { .init(Source(changing: self)) }
+        public var objectWillChange: RealmPublishers.WillChange<Map> { .init(ObservationSource(changing: self)) }
     }
 
     extension RealmKeyedCollection {
@@ -63,7 +65,7 @@
     extension Projection: ObservableObject {
         /// Sends after each change to the projected properties; finishes when the underlying object is deleted.
         public var objectWillChange: RealmPublishers.WillChange<Projection> {
-            .init(Source(changingWhatIsShownBy: self))
+            .init(ObservationSource(changingWhatIsShownBy: self))
         }
     }
 
@@ -95,7 +97,7 @@
 
     extension RealmCollection {
         /// Sends after each change to the collection.
-        public var objectWillChange: RealmPublishers.WillChange<Self> { .init(Source(changing: self)) }
+        public var objectWillChange: RealmPublishers.WillChange<Self> { .init(ObservationSource(changing: self)) }
 
         /// Sends the collection, and again after each change.
         public var collectionPublisher: RealmPublishers.Value<Self> { .init(.values(of: self, nil)) }
@@ -144,7 +146,7 @@
 
     extension RealmSectionedResult {
         /// Sends after each change to the sections.
-        public var objectWillChange: RealmPublishers.WillChange<Self> { .init(Source(changing: self)) }
+        public var objectWillChange: RealmPublishers.WillChange<Self> { .init(ObservationSource(changing: self)) }
 
         /// Sends the sections, and again after each change.
         public var collectionPublisher: RealmPublishers.Value<Self> { .init(.values(of: self, nil)) }
