@@ -45,7 +45,7 @@ enum TestFilters {
             }
             for quoted in quotedFilters(in: line) {
                 let pattern = expanded(quoted, values)
-                if pattern.contains(#/\$[\w({]/#) || result.contains(where: { $0.pattern == pattern }) { continue }
+                if pattern.contains(#/\$[\w(\x7B]/#) || result.contains(where: { $0.pattern == pattern }) { continue }
                 result.append(Filter(line: number + 1, pattern: pattern))
             }
         }
