@@ -63,7 +63,7 @@ let package = Package(
         library("RegnumObservation", ["RegnumQuery", "RegnumEngine"]),
         library("Regnum", ["RegnumObservation", "RegnumQuery", "RegnumEngine", "RegnumSystem"]),
         library("RealmSwift", ["Regnum"]),
-        library("RegnumInspect", ["RegnumQuery", "RegnumEngine", "RegnumSystem"]),
+        library("RegnumInspect", ["RegnumObservation", "RegnumQuery", "RegnumEngine", "RegnumSystem"]),
         library("RegnumRealmFile", [
             "RegnumSystem",
             .product(name: "_CryptoExtras", package: "swift-crypto", condition: .when(traits: ["Encryption"])),

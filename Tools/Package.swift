@@ -1,7 +1,14 @@
 // swift-tools-version: 6.2
-// The command `regnum`: looks into database files, prunes, checks, compacts and salvages them, imports files of
-// Realm, and writes JSON. A package of its own, so that no client resolves what only a command needs.
+// The command `regnum`: looks into database files and changes them. A package of its own, so that no client resolves
+// what only a command needs.
 import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .treatAllWarnings(as: .error),
+]
 
 let package = Package(
     name: "tools",
@@ -26,12 +33,8 @@ let package = Package(
                 .product(name: "RegnumRealmImport", package: "regnum"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            swiftSettings: [
-                .swiftLanguageMode(.v6),
-                .enableUpcomingFeature("ExistentialAny"),
-                .enableUpcomingFeature("InternalImportsByDefault"),
-                .treatAllWarnings(as: .error),
-            ]
-        )
+            swiftSettings: settings
+        ),
+        .testTarget(name: "RegnumToolTests", dependencies: ["RegnumTool"], swiftSettings: settings),
     ]
 )

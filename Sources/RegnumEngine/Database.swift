@@ -21,7 +21,7 @@ package final class Database: @unchecked Sendable {
         package var makesFile = true
         /// The file system is memory that lives as long as the database: no checksums, no slots, nothing to recover.
         var isVolatile = false
-        /// Reads a file of at most `BlockWalk.pageLimit` pages completely when it is opened. Inspectors and tests
+        /// Reads a file of at most `BlockTraversal.pageLimit` pages completely when it is opened. Inspectors and tests
         /// switch it off to find damage later.
         package var checksSmallFiles = true
         /// If the catalog or the schema of the newest commit is unreadable, the commit before it is shown; if no commit

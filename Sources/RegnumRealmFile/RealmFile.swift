@@ -79,11 +79,11 @@ public final class RealmFile {
             let file = try reading { () throws(SystemError) in try PosixFileSystem.shared.open(path, .readOnly) }
             let bytes = try Self.bytes(file, encryptionKey)
             isEncrypted = encryptionKey != nil
-            let header = try FileHeader(bytes, snapshot)
+            let header = try RealmFileHeader(bytes, snapshot)
             formatVersion = header.format
             isStreaming = header.isStreaming
             reader = NodeReader(bytes)
-            let group = GroupReader(reader: reader, format: header.format)
+            let group = RealmSchemaReader(reader: reader, format: header.format)
             let contents =
                 try header.topRef.map { ref throws(RealmFileError) in try group.contents(ref) } ?? GroupContents()
             tables = contents.tables
@@ -132,13 +132,13 @@ public final class RealmFile {
             throw RealmFileError(.notARealmFile, "it is empty (0 bytes): no database was ever written to it")
         }
         let bytes = try FileBytes(plain)
-        let isPlain = try FileHeader.isPlain(bytes)
+        let isPlain = try RealmFileHeader.isPlain(bytes)
         guard let key else {
             guard isPlain else {
                 throw RealmFileError(
                     .notARealmFile,
-                    bytes.byteCount < FileHeader.byteCount
-                        ? "its \(bytes.byteCount) bytes are fewer than the \(FileHeader.byteCount) of a header: it is not a file in Realm's format, "
+                    bytes.byteCount < RealmFileHeader.byteCount
+                        ? "its \(bytes.byteCount) bytes are fewer than the \(RealmFileHeader.byteCount) of a header: it is not a file in Realm's format, "
                             + "or was cut off"
                         : "it does not begin as a file in Realm's format. If it is encrypted, give its key")
             }
@@ -166,7 +166,7 @@ public final class RealmFile {
             let bytes = try FileBytes(source)
             var isPlain = false
             do throws(RealmFileError) {
-                isPlain = try FileHeader.isPlain(bytes)
+                isPlain = try RealmFileHeader.isPlain(bytes)
             } catch {
                 // A first page that does not match the key is classified below.
                 guard error.code == .damaged else { throw error }

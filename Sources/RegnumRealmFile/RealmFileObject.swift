@@ -55,7 +55,7 @@ public final class RealmFileCursor {
         case empty
         case notBegun
         case clusters(ClusterCursor)
-        case rows(LegacyRows)
+        case rows(RowsBefore10)
     }
 
     private let batch: ObjectBatch
@@ -127,7 +127,7 @@ public final class RealmFileCursor {
         case .clusters(_, let root, _):
             source = root.map { .clusters(ClusterCursor(batch.reader, root: $0, shift: clusterShift)) } ?? .empty
         case .columns(let columns, let roots, let node):
-            source = try .rows(LegacyRows(batch.reader, columns, roots, batch.reader.node(node)))
+            source = try .rows(RowsBefore10(batch.reader, columns, roots, batch.reader.node(node)))
         }
     }
 
@@ -155,7 +155,7 @@ final class ObjectBatch {
     private enum Contents {
         case none
         case cluster(Cluster)
-        case rows(LegacyRows.Run)
+        case rows(RowsBefore10.Run)
     }
 
     let reader: NodeReader
@@ -190,7 +190,7 @@ final class ObjectBatch {
         for index in columns.indices { columns[index] = nil }
     }
 
-    func show(_ run: LegacyRows.Run) {
+    func show(_ run: RowsBefore10.Run) {
         contents = .rows(run)
         count = run.count
     }

@@ -9,7 +9,7 @@ final class SimulatedNode: @unchecked Sendable {
     // Unchecked: guarded as described above.
 
     let identity: FileIdentity
-    let locks = LockTable()
+    let locks = MemoryByteLocks()
     /// The bytes that programs see, created when the file is first opened. Until then the durable bytes stand for them.
     private(set) var live: ReservedMemory?
     /// The length that programs see.

@@ -144,7 +144,7 @@ final class MemoryBudget: Sendable {
 /// The bytes of one file, shared by its names, open files and regions. Any thread.
 final class MemoryFileStorage: Sendable {
     let identity: FileIdentity
-    let locks = LockTable()
+    let locks = MemoryByteLocks()
     let memory: ReservedMemory
     private let budget: MemoryBudget
     private let length = Atomic<Int>(0)

@@ -148,7 +148,7 @@ enum BlockFile {
 
     /// Pages that the newest version needs.
     static func pages(_ url: URL, _ key: Data?) throws -> Set<UInt64> {
-        try BlockWalk.pages(try open(url, key).makeSession())
+        try BlockTraversal.pages(try open(url, key).makeSession())
     }
 
     static func withFolder(_ body: (URL) throws -> Void) throws {

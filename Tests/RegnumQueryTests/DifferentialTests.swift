@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every operator on every type, nullable and not, by index and by scan, at the end of every shape of path, compared
-// with a constant, another property or an aggregate: the executor against the evaluator of PlainNodes.swift, alone and
-// in compounds, on random schemas and on data that changes. The seed is printed; REGNUM_QUERY_SEED repeats a run,
-// REGNUM_QUERY_CASES sets the number of comparisons. The type-safe syntax has a table of its own:
+// with a constant, another property or an aggregate: the executor against the evaluator of ReferenceObjects.swift,
+// alone and in compounds, on random schemas and on data that changes. The seed is printed; REGNUM_QUERY_SEED repeats a
+// run, REGNUM_QUERY_CASES sets the number of comparisons. The type-safe syntax has a table of its own:
 // TypedDifferentialTests.
 
 import Foundation
@@ -63,7 +63,7 @@ struct Cell: Hashable {
         case .count: return !isOfSome && isOfFigures([.int, .float, .double, .decimal128, .mixed])
         case .extreme: return !isOfSome && isOfFigures([.int, .float, .double, .decimal128, .mixed, .date])
         case .total: return !isOfSome && isOfFigures([.int, .float, .double])
-        case .countOf: return !isNull && isOfFigures(PlainNodes.types)
+        case .countOf: return !isNull && isOfFigures(ReferenceObjects.types)
         case .extremeOf: return isOfFigures([.int, .float, .double, .decimal128, .mixed, .date])
         case .totalOf: return isOfFigures([.int, .float, .double, .decimal128, .mixed])
         }
@@ -87,7 +87,7 @@ struct Cell: Hashable {
     /// All reachable cells.
     static let reachable: [Cell] = {
         var all: [Cell] = []
-        for type in PlainNodes.types {
+        for type in ReferenceObjects.types {
             for comparison in operators(type) {
                 for shape in Shape.allCases { all += cells(of: type, comparison, shape) }
             }
@@ -114,12 +114,12 @@ struct Cell: Hashable {
         var random = QueryRandom(state: seed)
         var counts: [Cell: Int] = [:]
         var asked = 0
-        var nodes = try PlainNodes(&random)
+        var nodes = try ReferenceObjects(&random)
         var cells: [Cell] = []
         var before: (text: String, arguments: [Constant], rows: Set<Int>)?
         while asked < cases {
             if cells.isEmpty { cells = Cell.reachable.shuffled(using: &random) }
-            if asked % 700 == 699 { nodes = try PlainNodes(&random) }
+            if asked % 700 == 699 { nodes = try ReferenceObjects(&random) }
             if asked % 50 == 49 { try nodes.change(&random) }
             let cell = cells.removeLast()
             asked += 1
@@ -157,7 +157,7 @@ struct Cell: Hashable {
             "type operator: cells, fewest and most cases of a cell by "
             + Cell.Shape.allCases.map(\.rawValue)
             .joined(separator: " | ") + "\n"
-        for type in PlainNodes.types {
+        for type in ReferenceObjects.types {
             for comparison in Cell.operators(type) {
                 text += "\(type) \(comparison):"
                 for shape in Cell.Shape.allCases {

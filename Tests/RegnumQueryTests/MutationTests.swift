@@ -30,7 +30,7 @@ import Testing
         let seed = environment["REGNUM_QUERY_SEED"].flatMap { UInt64($0) } ?? .random(in: 0 ... .max)
         let cases = environment["REGNUM_QUERY_CASES"].flatMap { Int($0) } ?? 3000
         var random = QueryRandom(state: seed)
-        let nodes = try PlainNodes(&random, hasAll: true)
+        let nodes = try ReferenceObjects(&random, hasAll: true)
         let arguments: [Constant] = [.int(1), .string("int"), .null, .array([.int(1), .null]), .double(.nan)]
         var (bound, ran) = (0, 0)
         for number in 0..<cases {

@@ -11,7 +11,7 @@ struct TraitTests {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let carrier = try String(
-            contentsOf: root.appendingPathComponent("Sources/RegnumReactive/Carrier.swift"), encoding: .utf8)
+            contentsOf: root.appendingPathComponent("Sources/RegnumReactive/CombineImport.swift"), encoding: .utf8)
         let switchedOff = try #require(carrier.split(separator: "#else").last)
         #expect(switchedOff.contains("unavailable"))
         #expect(switchedOff.contains(#"traits: [.defaults, "Publishers"]"#))

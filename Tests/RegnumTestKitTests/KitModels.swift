@@ -7,6 +7,12 @@ import RegnumTestKit
 import Synchronization
 import Testing
 
+final class KitAccount: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted var sum = 0
+    @Persisted var log: List<String>
+}
+
 final class KitKeeper: Object {
     @Persisted(primaryKey: true) var id: Int
     @Persisted(indexed: true) var name = ""

@@ -57,7 +57,8 @@ enum Rules {
             "RegnumObservation": standard.union(engine).union(["RegnumQuery"]),
             "Regnum": standard.union(foundation).union(engine).union(["RegnumQuery", "RegnumObservation"]),
             "RealmSwift": standard.union(foundation).union(["Regnum"]),
-            "RegnumInspect": standard.union(foundation).union(engine).union(["RegnumQuery", "Regnum"]),
+            "RegnumInspect": standard.union(foundation).union(engine)
+                .union(["RegnumQuery", "RegnumObservation", "Regnum"]),
             "RegnumRealmFile": standard.union(foundation).union(["RegnumSystem", "_CryptoExtras"]),
             "RegnumRealmImport": standard.union(foundation).union(engine)
                 .union(["RegnumQuery", "Regnum", "RegnumRealmFile"]),
@@ -191,7 +192,8 @@ enum Rules {
     /// with XCTest, and only XCTest runs tests on the main thread.
     static func swiftTesting(_ source: SourceText) -> [Finding] {
         let withXCTest = [
-            "Tests/SeedTests/", "Tests/RegnumTestKitTests/XCTest/", "Tests/IntegrationTests/MainThreadTests.swift",
+            "Tests/SeedTests/", "Tests/RegnumTestKitTests/XCTest/",
+            "Tests/IntegrationTests/Threading/MainThreadTests.swift",
         ]
         guard source.path.hasPrefix("Tests/"), !withXCTest.contains(where: { source.path.hasPrefix($0) }) else {
             return []

@@ -51,6 +51,13 @@ struct TidyTests {
         report(Repository.documents.flatMap { Rules.refusedWords(inDocument: $0, text: Repository.text($0)) })
     }
 
+    @Test("Every alternative of a test filter in a script matches a test")
+    func testFilters() {
+        let scripts = Repository.files.filter { $0.hasPrefix("Scripts/") || $0.hasPrefix(".ci/") }
+        let tests = TestFilters.identifiers(of: Repository.swiftFiles)
+        report(scripts.flatMap { TestFilters.findings(inScript: $0, text: Repository.text($0), tests: tests) })
+    }
+
     @Test("File names are ASCII without spaces, and folder names describe their content")
     func fileNames() { report(Repository.files.flatMap(Rules.fileName)) }
 

@@ -27,10 +27,10 @@ struct HotCommand: ParsableCommand {
     var prepareOnly = false
 
     func run() throws {
-        let names = (Array(HotPath.all.keys) + HotShelves.all.keys).sorted()
+        let names = (Array(HotPath.all.keys) + HotCollections.all.keys).sorted()
         guard let name = path else { return print(names.joined(separator: "\n")) }
-        if let body = HotShelves.all[name] {
-            let shelves = try HotShelves(objects: objects)
+        if let body = HotCollections.all[name] {
+            let shelves = try HotCollections(objects: objects)
             return try run(name) { _ in try body(shelves) }
         }
         guard let body = HotPath.all[name] else {

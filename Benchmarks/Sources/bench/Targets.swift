@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The performance targets of design/workloads.md. Each limit is independent: all limits of a row must hold.
+// The performance target of each workload, by its name. Each limit is independent: all limits of a row must hold.
 
 struct Target {
     /// Our time divided by SQLite's in the same run.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The definition of a workload: its database, its timed part, its expected answer. The workloads are in Workloads/, a
-// file for each family; their rules and targets in design/workloads.md and Targets.swift.
+// file for each family, and their targets in Targets.swift. Documentation/PERFORMANCE.md has the results.
 
 /// The unit of a workload.
 enum Unit: String {

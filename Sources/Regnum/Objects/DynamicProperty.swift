@@ -244,7 +244,7 @@ extension ClassProperty {
         let column = binding.columns[offset]
         if isPrimaryKey {
             guard let work = object.core.settings.work else {
-                misuse("Primary key can't be changed to '\(describe(value))' after an object is inserted.")
+                refusePrimaryKeyChange(to: value)
             }
             work.noteKey(of: binding.tableKey)
         }

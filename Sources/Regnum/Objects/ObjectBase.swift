@@ -246,7 +246,7 @@ func slowSet<Value: _Persistable>(_ object: ObjectBase, _ offset: Int, _ value: 
     }
     requireModifiable(object)
     if object.rowContext.unsafelyUnwrapped.pointee.primaryKeyOffset == offset {
-        misuse("Primary key can't be changed to '\(describe(value))' after an object is inserted.")
+        refusePrimaryKeyChange(to: value)
     }
     Value._assign(value, object, column)
 }
@@ -263,6 +263,18 @@ private func refuseModification(_ object: ObjectBase) {
     object.core.requireWrite(
         "Cannot modify managed objects outside of a write transaction. Put the change into `realm.write { }`."
     )
+}
+
+/// Reports an attempt to change the primary key of a managed object, typed or dynamic.
+@inline(never)
+func refusePrimaryKeyChange(to value: Any) -> Never {
+    misuse("Primary key can't be changed to '\(describe(value))' after an object is inserted.")
+}
+
+/// As `refusePrimaryKeyChange(to:)`, for a key in a `RealmProperty`: RealmSwift's message names the property there.
+@inline(never)
+func refusePrimaryKeyChange(of property: String) -> Never {
+    misuse("Cannot modify primary key after creation: '\(property)'.")
 }
 
 /// Returns the value in the object's own memory.

@@ -58,8 +58,8 @@ final class RealmNotifier: @unchecked Sendable {
         set { diffs.limits = newValue }
     }
     /// The counters so far.
-    var work: DeliveryWork {
-        var work = DeliveryWork()
+    var work: DeliveryCounters {
+        var work = DeliveryCounters()
         (work.visited, work.comparedTables) = (observers.visited, comparedTables)
         (work.asked, work.lookedElsewhere) = (asked, diffs.backgroundCount)
         return work

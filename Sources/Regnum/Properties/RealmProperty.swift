@@ -61,7 +61,7 @@ public final class RealmProperty<Value: RealmPropertyType> {
         owner.core.requireWrite("Cannot modify managed RealmProperty outside of a write transaction.")
         if owner.binding.table.definition.primaryKey == owner.column {
             let name = owner.binding.schema.primaryKey.map { owner.binding.schema.properties[$0].name } ?? ""
-            misuse("Cannot modify primary key after creation: '\(owner.binding.schema.name).\(name)'.")
+            refusePrimaryKeyChange(of: "\(owner.binding.schema.name).\(name)")
         }
         let value = raw.mixed.map { owner.core.mixedValue($0) { owner.core.adopt($0, for: .property) } } ?? raw.value
         engine { () throws(EngineError) in

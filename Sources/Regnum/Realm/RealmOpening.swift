@@ -32,7 +32,7 @@ enum RealmOpening {
             open.listen()
             return open
         }
-        SchemaUpdate.refuseOwnMigration(place)
+        OpeningMigration.refuseOwnMigration(place)
         let schema = configuration.objectTypes.map { SchemaSet.of($0) } ?? SchemaSet.all()
         Logger.log(.detail, "DB: Open \(configuration.readOnly ? "read-only " : "")Realm: \(place.name)")
         try DispatchDescriptors.require(for: place.name, isOpen: RealmCache.shared.isOpen(place))
@@ -60,7 +60,7 @@ enum RealmOpening {
         if let origin { settings.home += " at \(origin.fileID):\(origin.line)" }
         WriterWaitLogger.start()
         confine(core, to: confinement, executor: actor?.unownedExecutor)
-        if write == nil { try SchemaUpdate(core: core, settings: settings, confinement: confinement).run() }
+        if write == nil { try OpeningMigration(core: core, settings: settings, confinement: confinement).run() }
         settings.forgetControl()
         core.bind(schema.classes)
         settings.key = key

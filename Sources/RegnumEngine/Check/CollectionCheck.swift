@@ -8,7 +8,7 @@ extension IntegrityCheck.Walk {
         let definition = table.definition.columns[column]
         guard definition.collection != .none || definition.type == .mixed else { return }
         let path = "\(table.definition.name).\(definition.name)"
-        var (unreadable, unordered, miscounted) = (Offenders(), Offenders(), Offenders())
+        var (unreadable, unordered, miscounted) = (RepeatedFindings(), RepeatedFindings(), RepeatedFindings())
         // For all rows together: in a damaged file each may lead to the same blocks.
         var left = ElementTree.blockLimit(table.session.space)
         try table.forEachGroup { group throws(EngineError) in

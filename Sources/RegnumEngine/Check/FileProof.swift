@@ -76,7 +76,7 @@ extension Database {
         case .damaged(let error)?: throw error
         case nil: break
         }
-        do throws(EngineError) { try BlockWalk.check(self) } catch {
+        do throws(EngineError) { try BlockTraversal.check(self) } catch {
             proof.note(error)
             throw error
         }
@@ -119,7 +119,7 @@ extension Database {
             defer { proof.version.store(0, ordering: .relaxed) }
             var isInterrupted = false
             do throws(EngineError) {
-                try BlockWalk.check(self) { version throws(EngineError) in
+                try BlockTraversal.check(self) { version throws(EngineError) in
                     proof.version.store(version, ordering: .relaxed)
                     pace.pauseIfDue()
                     if status.isOver.load(ordering: .acquiring) || pace.isVersionOld {

@@ -10,7 +10,7 @@ extension IntegrityCheck.Walk {
         if Int(index.tree.count) != table.count {
             find(9, "\(path): \(index.tree.count) entries for \(table.count) objects")
         }
-        var (missing, doubled) = (Offenders(), Offenders())
+        var (missing, doubled) = (RepeatedFindings(), RepeatedFindings())
         let isUnique = table.definition.columns[column].isPrimaryKey
         try table.forEachGroup { group throws(EngineError) in
             for row in 0..<group.pointee.count {

@@ -38,3 +38,66 @@ extension Table {
         return space
     }
 }
+
+/// Bytes that belong to one column. Unlike `TableSpace`, row bytes are those of the values alone.
+package struct ColumnSpace: Sendable, Equatable {
+    /// The encoded values in row groups.
+    package var rowBytes = 0
+    /// Values and collections in blocks of their own, in whole pages.
+    package var blobBytes = 0
+    package var indexBytes = 0
+    package var backlinkBytes = 0
+}
+
+extension Table {
+    /// Counts the bytes of each column, in the order of the columns. Same rules as `measureSpace`.
+    package func measureColumnSpace() throws(EngineError) -> [ColumnSpace] {
+        var spaces = definition.columns.map { _ in ColumnSpace() }
+        let numbers = Dictionary(
+            definition.columns.enumerated().map { ($1.key.rawValue, $0) }, uniquingKeysWith: { first, _ in first })
+        try groups.forEachGroupBlock { block in
+            for i in 0..<RowGroupLayout.columnCount(block) {
+                guard let segment = RowGroupLayout.descriptor(block, i), let number = numbers[segment.columnKey] else {
+                    continue
+                }
+                spaces[number].rowBytes += Int(segment.byteCount)
+            }
+        }
+        for i in definition.columns.indices {
+            try indexes[i]?.tree.forEachBlock { spaces[i].indexBytes += $0.byteCount }
+            try contentIndexes[i]?.tree.forEachBlock { spaces[i].indexBytes += $0.byteCount }
+            try backlinkTrees[i]?.settled().forEachBlock { spaces[i].backlinkBytes += $0.byteCount }
+        }
+        if byteColumns.isEmpty { return spaces }
+        try forEachGroup { group throws(EngineError) in
+            for column in byteColumns {
+                let view = group.columns[column]
+                for row in 0..<group.pointee.count where view.isBlob(row) {
+                    try forEachValueBlock(column, RowLocation(group: group, row: row)) { ref, _ in
+                        spaces[column].blobBytes += ref.byteCount
+                    }
+                }
+            }
+            return true
+        }
+        return spaces
+    }
+}
+
+extension GroupTree {
+    /// Calls `body` with the bytes of each row group. Call it outside a write transaction.
+    fileprivate func forEachGroupBlock(_ body: (UnsafeRawPointer) -> Void) throws(EngineError) {
+        // The older blocks that a group still uses come right after it.
+        var older = 0
+        try forEachBlock { (ref) throws(EngineError) in
+            guard older == 0 else {
+                older -= 1
+                return
+            }
+            if ref.kind == BlockKind.groupNode.rawValue { return }
+            let bytes = try space.bytes(ref)
+            older = RowGroupLayout.externalCount(bytes)
+            body(bytes)
+        }
+    }
+}

@@ -7,7 +7,7 @@
 //   4 the blocks are written, and the disk may start writeback
 //   5 the commit is queued for the slot that does not hold the last durable commit; one sync follows (more than 1 MiB:
 //     sync, slot, sync, and no manifest to check at the next opening), then the commit is published
-//     (`CommitQueue.swift`, `Syncing.swift`)
+//     (`CommitQueue.swift`, `Database+Syncing.swift`)
 //
 // A failure before the slot is written leaves nothing to undo. After that the slot is cleared; if clearing fails too,
 // the database fails: nothing can be written until it is reopened. A failed sync is never repeated for the same bytes:

@@ -51,7 +51,7 @@ package enum ProtocolMutant: String, Sendable, CaseIterable {
     case settledSlotIgnored
 
     /// Mutants that random crash images and interleavings expose too rarely, or never: `GhostCommitTests`,
-    /// `OpeningPinTests`, `OverwrittenFileTests` and `SettledSlotTests` construct the cases.
+    /// `OpeningPinTests`, `OverwrittenFileTests` and `CleanShutdownTests` construct the cases.
     package static let arranged: [ProtocolMutant] = [
         .ghostCommit, .nonceRepeated, .openingNotPinned, .overwrittenNotNoticed, .settledSlotIgnored,
     ]

@@ -26,7 +26,7 @@ final class WriterLock: Sendable {
         var offer: Offer?
         var holder: WriterLockHolder?
     }
-    private let gate = Gate()
+    private let gate = FairLock()
     private let state = Lock(State())
     /// The thread that notifies observers that a write begins; 0 if none does. Only the holder stores it.
     private let notifier = Atomic<UInt>(0)

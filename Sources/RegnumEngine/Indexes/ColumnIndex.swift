@@ -129,7 +129,7 @@ package final class ColumnIndex {
             if type == .mixed { return try all(value, table).first }
             let bytes = Self.bytes(value)
             guard IndexKey.isExact(byteCount: bytes.count) else { return try all(value, table).first }
-            return try Bytes.borrow(bytes) { (bytes) throws(EngineError) in
+            return try IndexBytes.borrow(bytes) { (bytes) throws(EngineError) in
                 try tree.firstKey(bytes: bytes).map { ObjectKey($0) }
             }
         default: return try all(value, table).first

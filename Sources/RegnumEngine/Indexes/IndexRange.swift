@@ -27,7 +27,7 @@ package enum IndexRange: Sendable, Equatable {
         let begin = low.map { cut($0) } ?? []
         guard let high else { return .bytes(low: begin, high: nil) }
         guard high.count < IndexKey.exactByteCount else {
-            return .bytes(low: begin, high: Bytes.successor(cut(high)))
+            return .bytes(low: begin, high: IndexBytes.successor(cut(high)))
         }
         var end: [UInt8] = []
         end.reserveCapacity(high.count + 1)
@@ -43,7 +43,7 @@ package enum IndexRange: Sendable, Equatable {
     /// Returns the range of strings that begin with `prefix`.
     package static func prefix(_ prefix: [UInt8]) -> IndexRange {
         let kept = Array(prefix.prefix(IndexKey.exactByteCount))
-        return .bytes(low: kept, high: Bytes.successor(kept))
+        return .bytes(low: kept, high: IndexBytes.successor(kept))
     }
 
     /// False if truncated values may make the range hold more values than requested.
@@ -188,9 +188,9 @@ extension Table {
             if low > high { return 0 }
             return try tree.count(from: IndexKey.encode(low), through: IndexKey.encode(high))
         case .bytes(let low, let high):
-            return try Bytes.borrow(low) { (low) throws(EngineError) in
+            return try IndexBytes.borrow(low) { (low) throws(EngineError) in
                 guard let high else { return Int(clamping: tree.count) - (try tree.rank(bytes: low, key: 0)) }
-                return try Bytes.borrow(high) { (high) throws(EngineError) in try tree.count(from: low, to: high) }
+                return try IndexBytes.borrow(high) { (high) throws(EngineError) in try tree.count(from: low, to: high) }
             }
         }
     }
@@ -209,7 +209,7 @@ extension Table {
         case .nulls: isThere = try cursor.seekFirst()
         case .integers(let low, _): isThere = try cursor.seek(value: IndexKey.encode(low))
         case .bytes(let low, _):
-            isThere = try Bytes.seek(&cursor, low, key: 0)
+            isThere = try IndexBytes.seek(&cursor, low, key: 0)
         }
         while isThere, left > 0 {
             guard try body(cursor.key) else { return }

@@ -254,7 +254,7 @@ extension Table {
     /// Returns descriptions of what is wrong with a constraint and its tree.
     func findings(_ unique: UniqueTree) throws(EngineError) -> [String] {
         var entries = 0
-        var (missing, doubled) = (Offenders(), Offenders())
+        var (missing, doubled) = (RepeatedFindings(), RepeatedFindings())
         try forEachGroup { group throws(EngineError) in
             for row in 0..<group.pointee.count {
                 let location = RowLocation(group: group, row: row)

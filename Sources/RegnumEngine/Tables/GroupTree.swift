@@ -18,7 +18,7 @@ package final class GroupTree {
     let guarded: [Bool]
     private let cache = GroupCache()
     /// Set in a frozen session, which several threads may read at once: guards `cache`; `lastGroup` is not used then.
-    let sharing: SharedReading?
+    let sharing: FrozenSessionLock?
     /// `nil`: no objects.
     @exclusivity(unchecked) var root: Child?
     /// The group of the last lookup. Valid while nothing is inserted, deleted or made writable.
@@ -46,7 +46,7 @@ package final class GroupTree {
         willMove: @escaping () -> Void
     ) {
         self.space = space
-        sharing = isShared ? SharedReading() : nil
+        sharing = isShared ? FrozenSessionLock() : nil
         self.columns = columns
         self.guarded = guarded
         self.willMove = willMove

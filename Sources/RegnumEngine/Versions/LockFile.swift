@@ -22,7 +22,7 @@
 //            512    8  1 if the process wants to be notified of commits (atomic)
 //            520    8  when the process began to write, in milliseconds of the machine's clock; 0 if it is not writing
 //            528   16  failed commits that the process still shows: highest number, first page after all of them;
-//                      0 if none (atomic; `LockFile+Failed.swift`)
+//                      0 if none (atomic; `LockFile+FailedCommits.swift`)
 //
 // Processes that want to be notified of commits watch this file. A writer notifies them by writing the byte at 1024,
 // whose value has no meaning.
@@ -48,13 +48,13 @@ import RegnumSystem
 final class LockFile: @unchecked Sendable {
     // Sendable: see above.
     static let byteCount = slotsOffset + slotCount * slotByteCount
-    private static let slotsOffset = 4096
+    static let slotsOffset = 4096
     static let slotCount = 256
     static let slotByteCount = 1024
     static let pinsPerSlot = 62
-    private static let processWord = 63
+    static let processWord = 63
     private static let listeningWord = 64
-    private static let writingWord = 65
+    static let writingWord = 65
     private static let bellOffset = 1024
     private static let lastWriterOffset = 528
     static let durableOffset = 536
@@ -63,7 +63,7 @@ final class LockFile: @unchecked Sendable {
     static let magic: UInt64 = 0x0000_0005_4B43_4C52
     static let writerByte = 1 << 62
     private static let openingByte = 1 << 62 + 1
-    private static let firstSlotByte = 1 << 62 + 1000
+    static let firstSlotByte = 1 << 62 + 1000
     static var slotBytes: Range<Int> { firstSlotByte..<firstSlotByte + slotCount }
 
     let path: String
@@ -335,7 +335,7 @@ final class LockFile: @unchecked Sendable {
         throw .limit("More than \(Self.slotCount) processes have the file open.")
     }
 
-    private func clearSlot(_ i: Int) { for word in 0...Self.failedEndWord { pinWord(i, word).value = 0 } }
+    func clearSlot(_ i: Int) { for word in 0...Self.failedEndWord { pinWord(i, word).value = 0 } }
 
     // MARK: Words
 
@@ -346,7 +346,7 @@ final class LockFile: @unchecked Sendable {
         self.word(at: Self.slotsOffset + slot * Self.slotByteCount + word * 8)
     }
 
-    private var slotsInUse: Int {
+    var slotsInUse: Int {
         get { Int(min(word(at: 520).checked ?? UInt64(Self.slotCount), UInt64(Self.slotCount))) }
         set { word(at: 520).value = UInt64(newValue) }
     }
@@ -357,51 +357,6 @@ final class LockFile: @unchecked Sendable {
     var newest: UInt64? {
         get { isMapped ? word(at: 512).checked : nil }
         set { if isMapped { word(at: 512).value = newValue ?? 0 } }
-    }
-
-    /// Publishes a version as pinned by this process. `pins` are all versions it pins, with or without this one: if
-    /// there is no free word, every version from the oldest on is kept.
-    func pin(_ number: UInt64, among pins: some Collection<UInt64>) {
-        guard slot >= 0, isMapped else { return }
-        show(number, among: pins)
-    }
-
-    private func show(_ number: UInt64, among pins: some Collection<UInt64>) {
-        for word in 1...Self.pinsPerSlot {
-            guard let found = pinWord(slot, word).checked else {
-                showAll(pins, number)
-                return
-            }
-            if found == 0 {
-                pinWord(slot, word).value = number
-                return
-            }
-        }
-        pinWord(slot, 0).value = min(number, pins.min() ?? number)
-    }
-
-    /// Rewrites all words of the slot after damage.
-    private func showAll(_ pins: some Collection<UInt64>, _ number: UInt64) {
-        let all = Set(pins).union([number]).sorted()
-        pinWord(slot, 0).value = all[0]
-        for word in 1...Self.pinsPerSlot { pinWord(slot, word).value = word <= all.count ? all[word - 1] : 0 }
-        pinWord(slot, Self.processWord).value = UInt64(CurrentProcess.id)
-        pinWord(slot, 0).value = all.count > Self.pinsPerSlot ? all[Self.pinsPerSlot] : 0
-        writeFailed()
-    }
-
-    /// `remaining` are the versions that this process still pins.
-    func unpin(_ number: UInt64, remaining: some Collection<UInt64>) {
-        guard slot >= 0, isMapped else { return }
-        for word in 1...Self.pinsPerSlot where pinWord(slot, word).checked == number {
-            pinWord(slot, word).value = 0
-            break
-        }
-        guard pinWord(slot, 0).checked != 0 else { return }
-        var shown: Set<UInt64> = []
-        for word in 1...Self.pinsPerSlot { shown.insert(pinWord(slot, word).value) }
-        let hidden = remaining.filter { !shown.contains($0) }
-        pinWord(slot, 0).value = hidden.min() ?? 0
     }
 
     // MARK: Listening
@@ -426,9 +381,9 @@ final class LockFile: @unchecked Sendable {
     // MARK: Writing
 
     /// Waits for the writer lock among processes; false if it was not acquired before `deadline`.
-    func lockWriter(until deadline: UInt64 = Gate.never) throws(EngineError) -> Bool {
+    func lockWriter(until deadline: UInt64 = FairLock.never) throws(EngineError) -> Bool {
         do throws(SystemError) {
-            if deadline == Gate.never {
+            if deadline == FairLock.never {
                 try database.lock(byte: Self.writerByte)
             } else if try !database.lock(byte: Self.writerByte, isShared: false, until: deadline) {
                 return false
@@ -548,52 +503,5 @@ final class LockFile: @unchecked Sendable {
             word(at: Self.unsyncedFailuresOffset).value = failureCount ?? 0
         }
         writeHead(header)
-    }
-
-    /// The pins of another process that has the file open.
-    struct OtherPins {
-        var process: UInt64
-        /// Ascending; there may be more above `floor`.
-        var pins: [UInt64]
-        /// The oldest pin if not all are listed: every version from it on is kept. 0 if the slot was damaged.
-        var floor: UInt64?
-        var failed = Failed()
-    }
-
-    /// Returns the pins of other processes. Clears the slots of processes that have ended. Requires the writer lock if
-    /// space is freed because of the result; for information, may be called at any time.
-    func pinsOfOthers() throws(EngineError) -> [OtherPins] {
-        let readers = try pinsOfReaders()
-        return try pinsOfMembers() + (readers.map { [$0] } ?? [])
-    }
-
-    private func pinsOfMembers() throws(EngineError) -> [OtherPins] {
-        guard isMapped else { return try hasOthers() ? [OtherPins(process: 0, pins: [], floor: 0)] : [] }
-        // Read all words before the first system call: the file may be truncated while such a call runs.
-        typealias Shown = (slot: Int, process: UInt64, words: [UInt64?], failed: Failed)
-        let shown = (0..<slotsInUse).compactMap { i -> Shown? in
-            if i == slot { return nil }
-            let words = (0...Self.pinsPerSlot).map { pinWord(i, $0).checked }
-            return words.contains { $0 != 0 } ? (i, pinWord(i, Self.processWord).value, words, shownFailed(of: i)) : nil
-        }
-        var others: [OtherPins] = []
-        do {
-            for (i, process, words, failed) in shown {
-                guard try database.isLocked(byte: Self.firstSlotByte + i) else {
-                    // A slot is claimed only with this lock, and its new owner clears it too.
-                    if try database.tryLock(byte: Self.firstSlotByte + i) {
-                        if isMapped { clearSlot(i) }
-                        database.unlock(byte: Self.firstSlotByte + i)
-                    }
-                    continue
-                }
-                let isDamaged = words.contains { $0 == nil }
-                others.append(
-                    OtherPins(
-                        process: process, pins: words.dropFirst().compactMap { $0 }.filter { $0 != 0 }.sorted(),
-                        floor: isDamaged ? 0 : words[0] == 0 ? nil : words[0], failed: failed))
-            }
-        } catch { throw .system(error) }
-        return others
     }
 }

@@ -394,7 +394,7 @@ struct Evaluator {
         defer { tests.deallocate() }
         tests.initialize(from: leading, count: leading.count)
         let testCount = leading.count
-        let reads = ReadAhead(node, firstColumn: firstColumn)
+        let reads = ScannedColumns(node, firstColumn: firstColumn)
         try table.forEachGroup(readingAhead: { reads.add($0, to: &$1, scratch: mask) }) { group throws(EngineError) in
             if testCount == 0 { out.setRows(group.pointee.count) } else { tests[0].scan(group, out) }
             var next = 1
@@ -426,7 +426,7 @@ struct Evaluator {
             }
             return count
         }
-        let reads = ReadAhead(node, firstColumn: nil)
+        let reads = ScannedColumns(node, firstColumn: nil)
         let scratch = RowBitmap.makeRowBitmaps(1)
         defer { scratch.deallocate() }
         try table.forEachGroup(readingAhead: { reads.add($0, to: &$1, scratch: scratch) }) { group in

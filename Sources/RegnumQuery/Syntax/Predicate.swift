@@ -1,5 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The syntax tree of a predicate, before it is bound to a schema.
+//
+// To add an operator:
+//  1. `ComparisonOperator` below: its raw value is the word or sign of the language, and is in messages
+//  2. the text: a word that may not name a property is in `Keyword` (`Lexer`), a sign in `Lexer` and
+//     `PredicateParser.comparisonOperator`
+//  3. types and constants: `ConstantBinder` (`checkOperator`, and `null`, `mixed`, `bytesTest`)
+//  4. execution: `Evaluator.compare` and `BytesTest.init` (`Evaluator+Rows`), `MixedTest`, `scanOperator`; a kernel is in
+//     Scans/ of RegnumEngine (`BytesMatch`, `CompareScan`)
+//  5. an index that can answer it: `IndexAccess`, `IndexRanges`
+//  6. Swift: `QueryNode.Operator`, its `lowered` (`QueryNode+Lowering`), a method of `Query` and of `Query+Any`;
+//     `FoundationPredicate+Expressions` if `#Predicate` can express it
+//  7. the reference of the random tests: `ReferenceEvaluator` and the conditions that they make
 
 package indirect enum Predicate: Sendable {
     case constant(Bool)

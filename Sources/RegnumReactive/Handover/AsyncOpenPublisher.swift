@@ -31,7 +31,7 @@
 
             public func receive<S: Subscriber>(subscriber: S) where S.Input == Realm, S.Failure == Failure {
                 let (configuration, place, queue, progress) = (configuration, place, queue, progress)
-                let subscription = OneShot(subscriber) { one in
+                let subscription = SingleValueSubscription(subscriber) { one in
                     let task = Realm.asyncOpen(configuration, on: queue, at: place) { one.finish($0) }
                     if let progress { task.addProgressNotification(queue: queue, block: progress) }
                     one.onCancel { task.cancel() }

@@ -13,9 +13,9 @@
 
             private let upstream: Upstream
             private let scheduler: S
-            private let pack: (Output) -> Packed<Output>
+            private let pack: (Output) -> TransferredValue<Output>
 
-            init(_ upstream: Upstream, _ scheduler: S, pack: @escaping (Output) -> Packed<Output>) {
+            init(_ upstream: Upstream, _ scheduler: S, pack: @escaping (Output) -> TransferredValue<Output>) {
                 self.upstream = upstream
                 self.scheduler = scheduler
                 self.pack = pack
@@ -35,9 +35,9 @@
             public typealias Failure = Upstream.Failure
 
             private let upstream: Upstream
-            private let pack: (Output) -> Packed<Output>
+            private let pack: (Output) -> TransferredValue<Output>
 
-            init(_ upstream: Upstream, pack: @escaping (Output) -> Packed<Output>) {
+            init(_ upstream: Upstream, pack: @escaping (Output) -> TransferredValue<Output>) {
                 self.upstream = upstream
                 self.pack = pack
             }

@@ -43,7 +43,7 @@
         /// immediately.
         @discardableResult
         static func start(
-            _ source: Source<S.Input>, on queue: DispatchQueue?, _ subscriber: S,
+            _ source: ObservationSource<S.Input>, on queue: DispatchQueue?, _ subscriber: S,
             _ ending: Subscribers.Completion<S.Failure>
         ) -> NotificationToken? {
             // If no callback could run, starting is a programmer error, so nothing is ever scheduled.
@@ -81,7 +81,7 @@
                 return !state.waiting.isEmpty && !state.isDelivering
             }
             guard mustDeliver, let turns else { return }
-            let turn = Turn { self.deliver() }
+            let turn = CallbackTurn { self.deliver() }
             turns { turn.run() }
         }
 

@@ -17,13 +17,13 @@
         /// The number of values never exceeds the subscriber's demand. Values without demand are buffered: all changes,
         /// in order, but only the latest collection, object or plain signal.
         public struct Observation<Output, Failure: Swift.Error>: Publisher {
-            let source: Source<Output>
+            let source: ObservationSource<Output>
             let queue: DispatchQueue?
             /// Sent after the last value, if there is one.
             let ending: Subscribers.Completion<Failure>
 
             init(
-                _ source: Source<Output>, on queue: DispatchQueue? = nil,
+                _ source: ObservationSource<Output>, on queue: DispatchQueue? = nil,
                 ending: Subscribers.Completion<Failure> = .finished
             ) {
                 self.source = source

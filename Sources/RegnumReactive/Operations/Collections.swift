@@ -88,7 +88,7 @@
             .init(
                 Rewritten.changesets(
                     of: collection, synchronousStart: synchronousStart, keyPaths,
-                    pack: { Packed.elements($0.0).with($0.1) }, { ($0.toArray(), $1) }),
+                    pack: { TransferredValue.elements($0.0).with($0.1) }, { ($0.toArray(), $1) }),
                 on: queue)
         }
 
@@ -102,15 +102,15 @@
         public static func from<O: Object>(
             object: O, emitInitialValue: Bool = true, properties: [String]? = nil, on queue: DispatchQueue? = nil
         ) -> Observation<O, ReactiveRealmError> {
-            let source = Source<O>(
+            let source = ObservationSource<O>(
                 realm: { object.realm }, waiting: .latest, pack: { .confined($0) },
                 begin: { queue, take in
                     if emitInitialValue, let queue {
                         let parcel = packed(object)
-                        let turn = Turn { if let object = parcel.unpack(queue) { take(.value(object)) } }
+                        let turn = CallbackTurn { if let object = parcel.unpack(queue) { take(.value(object)) } }
                         queue.async { turn.run() }
                     }
-                    let token = Source.values(of: object, properties).begin(queue, take)
+                    let token = ObservationSource.values(of: object, properties).begin(queue, take)
                     if emitInitialValue, queue == nil { take(.value(object)) }
                     return token
                 })
@@ -121,10 +121,10 @@
         public static func propertyChanges<O: Object>(
             object: O, on queue: DispatchQueue? = nil
         ) -> Observation<PropertyChange, ReactiveRealmError> {
-            let source = Source<PropertyChange>(
+            let source = ObservationSource<PropertyChange>(
                 realm: { object.realm }, waiting: .all, pack: { .change($0) },
                 begin: { queue, take in
-                    Source<ObjectChange<O>>.changes(of: object, nil).begin(queue) { signal in
+                    ObservationSource<ObjectChange<O>>.changes(of: object, nil).begin(queue) { signal in
                         switch signal {
                         case .value(.change(_, let properties)):
                             for property in properties { take(.value(property)) }
@@ -159,23 +159,23 @@
     enum Rewritten {
         static func values<C: RealmCollection, Output>(
             of collection: C, synchronousStart: Bool, _ keyPaths: [String]?,
-            pack: @escaping (Output) -> Packed<Output>, _ output: @escaping (C) -> Output
-        ) -> Source<Output> {
+            pack: @escaping (Output) -> TransferredValue<Output>, _ output: @escaping (C) -> Output
+        ) -> ObservationSource<Output> {
             source(of: collection, synchronousStart, keyPaths, .latest, pack) { collection, _ in output(collection) }
         }
 
         static func changesets<C: RealmCollection, Output>(
             of collection: C, synchronousStart: Bool, _ keyPaths: [String]?,
-            pack: @escaping (Output) -> Packed<Output>, _ output: @escaping (C, RealmChangeset?) -> Output
-        ) -> Source<Output> {
+            pack: @escaping (Output) -> TransferredValue<Output>, _ output: @escaping (C, RealmChangeset?) -> Output
+        ) -> ObservationSource<Output> {
             source(of: collection, synchronousStart, keyPaths, .all, pack, output)
         }
 
         private static func source<C: RealmCollection, Output>(
             of collection: C, _ synchronousStart: Bool, _ keyPaths: [String]?, _ waiting: Waiting,
-            _ pack: @escaping (Output) -> Packed<Output>, _ output: @escaping (C, RealmChangeset?) -> Output
-        ) -> Source<Output> {
-            Source(
+            _ pack: @escaping (Output) -> TransferredValue<Output>, _ output: @escaping (C, RealmChangeset?) -> Output
+        ) -> ObservationSource<Output> {
+            ObservationSource(
                 realm: { collection.realm }, waiting: waiting, pack: pack,
                 begin: { queue, take in
                     // The state sent during subscription; the observation's initial call is skipped while it is

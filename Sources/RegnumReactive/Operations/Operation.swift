@@ -20,7 +20,7 @@
 
             public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
                 let run = run
-                let subscription = OneShot(subscriber) { one in
+                let subscription = SingleValueSubscription(subscriber) { one in
                     run(OperationResult(isWanted: { one.isActive }, finish: { one.finish($0) }))
                 }
                 subscriber.receive(subscription: subscription)
@@ -95,7 +95,7 @@
                 return { $0.resolve(reference) }
             }
             let caller = Caller(home)
-            let turn = Turn {
+            let turn = CallbackTurn {
                 let outcome = Result {
                     guard result.isWanted() else { return }
                     let realm = try Realm(configuration: configuration)
@@ -108,7 +108,7 @@
                         try body(realm, objects)
                     }
                 }.mapError { ReactiveRealmError($0) }
-                let delivery = Turn {
+                let delivery = CallbackTurn {
                     caller.leave()
                     result.finish(outcome)
                 }

@@ -60,7 +60,7 @@
                     of: self, synchronousStart: false, nil,
                     pack: { (results: RealmReactiveResults<Self>) in
                         let parcel = packed(results.value)
-                        return Packed { queue in
+                        return TransferredValue { queue in
                             parcel.unpack(queue).map { (value: $0, changes: results.changes) }
                         }
                     }, { (value: $0, changes: $1) }))

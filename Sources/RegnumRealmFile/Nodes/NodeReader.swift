@@ -49,7 +49,8 @@ final class NodeReader {
     // MARK: Nodes
 
     func node(_ ref: Int) throws(RealmFileError) -> Node {
-        guard ref > 0, ref % 8 == 0, ref >= FileHeader.byteCount, ref <= bytes.byteCount - Node.headerByteCount else {
+        guard ref > 0, ref % 8 == 0, ref >= RealmFileHeader.byteCount, ref <= bytes.byteCount - Node.headerByteCount
+        else {
             throw .damaged(ref, "a reference does not point to a node")
         }
         let node = try Node(ref: ref, bytes.pointer(at: ref, count: Node.headerByteCount))

@@ -120,37 +120,6 @@ struct NewSchema {
     }
 }
 
-extension ColumnType {
-    init?(_ type: RealmFileProperty.ValueType) {
-        switch type {
-        case .int: self = .int
-        case .bool: self = .bool
-        case .float: self = .float
-        case .double: self = .double
-        case .string: self = .string
-        case .data: self = .data
-        case .date: self = .date
-        case .decimal: self = .decimal128
-        case .objectId: self = .objectID
-        case .uuid: self = .uuid
-        case .any: self = .mixed
-        case .link: self = .link
-        case .rows: return nil
-        }
-    }
-}
-
-extension CollectionKind {
-    init(_ collection: RealmFileProperty.Collection) {
-        switch collection {
-        case .none: self = .none
-        case .list: self = .list
-        case .set: self = .set
-        case .dictionary: self = .dictionary
-        }
-    }
-}
-
 extension ClassPlan {
     /// Returns the plans for tables that were created from `schema`.
     static func plans(_ classes: [SourceClass], _ schema: NewSchema, _ session: Session) -> [ClassPlan] {

@@ -85,7 +85,7 @@ struct HostileFile {
         var options = Database.OpenOptions()
         options.encryptionKey = key
         let database = try Database.open(path: path, fileSystem: files, options: options)
-        var pages = Set(try BlockWalk.pages(try database.makeSession()).map { Int($0) })
+        var pages = Set(try BlockTraversal.pages(try database.makeSession()).map { Int($0) })
         let log = database.versions.newest.freeLog
         for i in 0..<log.pageCount { pages.insert(Int(log.page) + i) }
         return pages.sorted()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uses every feature on a file that may be damaged: each step throws or answers. The queries are in `HostileQuestions`.
+// Uses every feature on a file that may be damaged: each step throws or answers. The queries are in `HostileQueries`.
 
 import RegnumEngine
 import RegnumInspect
@@ -54,7 +54,7 @@ enum HostileUse {
         }
         guard let database = opened else { return outcome }
         outcome.attempt("values") { try values(try database.makeSession()) }
-        outcome.attempt("answers") { try HostileQuestions.ask(try database.makeSession()) }
+        outcome.attempt("answers") { try HostileQueries.ask(try database.makeSession()) }
         outcome.findings = IntegrityCheck.run(database).findings.map(\.description)
         // The result is the same for both ways of opening.
         if !checksSmallFiles {

@@ -43,13 +43,3 @@ final class RealmTestCaseTests: RealmTestCase {
         XCTAssertEqual(changes, .update(insertions: [0]))
     }
 }
-
-// Example 2 of the page TenExamples.md in RegnumTestKit.docc.
-final class CatTests: RealmTestCase {
-    override class var realmTypes: [ObjectBase.Type] { [Cat.self] }
-
-    func testTaking() throws {
-        try Shelter(realm: realm).take(1, "Tom")
-        XCTAssertEqual(try Realm().objects(Cat.self).count, 1)
-    }
-}

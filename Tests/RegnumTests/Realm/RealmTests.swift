@@ -21,7 +21,7 @@ private func memory(_ identifier: String = UUID().uuidString) -> Realm.Configura
 }
 
 /// A folder that is removed after the test.
-private final class Folder {
+final class RealmFolder {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("RealmTests-\(UUID())")
     init() { try? FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
     deinit { try? FileManager.default.removeItem(at: url) }
@@ -36,7 +36,7 @@ struct RealmTests {
     #if !Encryption
         @Test("A build without the trait refuses a key with a named error and creates no file")
         func withoutEncryption() throws {
-            let folder = Folder()
+            let folder = RealmFolder()
             var configuration = folder.configuration()
             configuration.encryptionKey = Data(repeating: 1, count: 64)
             let error = #expect(throws: Realm.Error.self) { try Realm(configuration: configuration) }
@@ -169,7 +169,7 @@ struct RealmTests {
 
     @Test("Objects in a file persist")
     func file() throws {
-        let folder = Folder()
+        let folder = RealmFolder()
         do {
             let realm = try Realm(configuration: folder.configuration())
             try realm.write { realm.create(Item.self, value: ["id": 7, "name": "seven"]) }
@@ -191,7 +191,7 @@ struct RealmTests {
 
     @Test("A file can only be deleted while nobody has it open")
     func deleteFiles() throws {
-        let folder = Folder()
+        let folder = RealmFolder()
         var realm: Realm? = try Realm(configuration: folder.configuration())
         #expect(Realm.fileExists(for: folder.configuration()))
         #expect(throws: Realm.Error.self) { try Realm.deleteFiles(for: folder.configuration()) }
@@ -204,7 +204,7 @@ struct RealmTests {
 
     @Test("A lower schema version is refused, a higher one is stored")
     func schemaVersion() throws {
-        let folder = Folder()
+        let folder = RealmFolder()
         func open(_ version: UInt64, _ block: MigrationBlock? = nil) throws -> UInt64 {
             var configuration = folder.configuration()
             configuration.schemaVersion = version
@@ -242,50 +242,5 @@ struct RealmTests {
             done.wait()
         }
         queue.sync { realm = nil }
-    }
-}
-
-struct RealmOpeningErrorTests {
-    private let folder = Folder()
-
-    private func error(_ name: String, readOnly: Bool = false) -> Realm.Error? {
-        var configuration = folder.configuration(name)
-        configuration.readOnly = readOnly
-        do {
-            _ = try Realm(configuration: configuration)
-            return nil
-        } catch { return error as? Realm.Error }
-    }
-
-    private func put(_ bytes: [UInt8], _ name: String) throws {
-        try Data(bytes).write(to: folder.url.appendingPathComponent(name))
-    }
-
-    @Test("An invalid file is refused with the right code and not changed")
-    func badInput() throws {
-        let path = folder.url.path
-        #expect(error("no/such/a.realm")?.reason == .missingFolder)
-        #expect(error("missing.realm", readOnly: true)?.code == .fileNotFound)
-        #expect(
-            error("missing.realm", readOnly: true)?.localizedDescription.hasPrefix(
-                "Failed to open Realm file at path '\(path)/missing.realm': No such file or directory") == true)
-        try put([1], "small.realm")
-        #expect(error("small.realm")?.code == .invalidDatabase)
-        #expect(
-            error("small.realm")?.localizedDescription.contains(
-                "file is non-empty but too small (1 bytes) to be a valid Realm.") == true)
-        try put([], "empty.realm")
-        #expect(error("empty.realm", readOnly: true)?.reason == .emptyFile)
-        try put([UInt8](repeating: 65, count: 100_000), "text.realm")
-        #expect(error("text.realm")?.localizedDescription.contains("header has invalid mnemonic.") == true)
-        var old = [UInt8](repeating: 0, count: 4096)
-        old.replaceSubrange(16..<24, with: [0x54, 0x2D, 0x44, 0x42, 9, 24, 0, 1])
-        try put(old, "old.realm")
-        #expect(error("old.realm")?.reason == .olderRealmFile)
-        #expect(error("old.realm")?.localizedDescription.contains("unsupported version (24)") == true)
-        #expect(error(".")?.reason == .isAFolder)
-        #expect(try Data(contentsOf: folder.url.appendingPathComponent("old.realm")) == Data(old))
-        #expect(try Data(contentsOf: folder.url.appendingPathComponent("small.realm")) == Data([1]))
-        #expect(error("empty.realm") == nil)
     }
 }

@@ -19,7 +19,11 @@ enum Ending {
 /// A failure with a message for people.
 struct Refusal: Error, CustomStringConvertible {
     let description: String
-    init(_ description: String) { self.description = description }
+    let ending: ExitCode
+    init(_ description: String, ending: ExitCode = Ending.failure) {
+        self.description = description
+        self.ending = ending
+    }
 }
 
 /// The message and the exit code of a failed subcommand.
@@ -47,6 +51,7 @@ struct Failure {
             sentence = error.message
         } else if let error = error as? Refusal {
             sentence = error.description
+            ending = error.ending
         } else {
             sentence = error.localizedDescription
         }
@@ -66,11 +71,14 @@ struct Failure {
     private static func sentence(_ reason: String, _ arguments: FileArguments) -> String? {
         let file = "'\(arguments.file)'"
         switch reason {
-        case "encryptedWithoutKey": return "\(file) is encrypted: name the file that holds its key with --key-file."
+        case "encryptedWithoutKey":
+            return "\(file) is encrypted: name the file that holds its key with --key-file, or in the environment "
+                + "variable \(KeySource.fileVariable)."
         case "wrongKey":
-            return "\(file) was encrypted with another key than that in '\(arguments.keyFile ?? "")': name the file "
-                + "that holds its key with --key-file. The database is not damaged."
-        case "notEncrypted": return "\(file) is not encrypted: leave --key-file out."
+            return
+                "\(file) was encrypted with another key than that in \(arguments.keySource?.name ?? "no file"): name "
+                + "the file that holds its key with --key-file. The database is not damaged."
+        case "notEncrypted": return "\(file) is not encrypted: \(arguments.keySource?.removal ?? "leave the key out")."
         case "unavailableFeature":
             return "This build of regnum has no encryption: build it with the trait `Encryption`, the default."
         case "missingFolder", "parentIsNotAFolder":
@@ -102,11 +110,12 @@ struct Failure {
 func reporting(
     on arguments: FileArguments, isCheck: Bool = false, advice: String = Failure.advice, _ body: () throws -> Void
 ) throws {
+    defer { Output.flush() }
     do { try body() } catch let ending as ExitCode { throw ending } catch let stop as Interruption.Stop {
         throw Interruption.end(stop)
     } catch {
         let failure = Failure(error, arguments, isCheck: isCheck, advice: advice)
-        FileHandle.standardError.write(Data("regnum: \(failure.sentence)\n".utf8))
+        Output.complain("regnum: \(failure.sentence)")
         throw failure.ending
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommands that change nothing: info, schema, query, check.
+// The subcommands that change nothing: info, schema, check.
 
 import ArgumentParser
 import Foundation
@@ -16,7 +16,7 @@ struct InfoCommand: ParsableCommand {
     func run() throws {
         try reporting(on: arguments) {
             var output = Output()
-            try arguments.inspector().dump(to: &output)
+            try arguments.readingInspector().dump(to: &output)
         }
     }
 }
@@ -38,37 +38,12 @@ struct SchemaCommand: ParsableCommand {
         try reporting(on: arguments) {
             if swift || json {
                 let models = try FileModels(of: arguments.url, encryptionKey: arguments.key())
-                return Output().write(swift ? models.swiftSource : models.json + "\n")
+                if swift { return Output().write(models.swiftSource) }
+                return Output().line(SchemaLine.adding(try arguments.schemaRules(), to: models.json))
             }
             let schema = try Realm.fileSchema(for: arguments.configuration())
             let version = try arguments.version().map { "\($0)" } ?? "none"
             Output().write(schema.goldenText + "version \(version) hash \(schema.goldenHash)\n")
-        }
-    }
-}
-
-struct QueryCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "query", abstract: "Shows the objects of a class for which a predicate holds.",
-        discussion: "regnum query people.realm Person \"age > 30 AND name BEGINSWITH 'A'\" --json")
-
-    @OptionGroup var arguments: FileArguments
-    @Argument(help: "The class, as it is named in the file.") var className: String
-    @Argument(help: "As in `filter(_:)`; all objects where it is left out.") var predicate = "TRUEPREDICATE"
-    @Flag(help: "One JSON array of objects.") var json = false
-    @Option(help: "Show so many objects at most.") var limit = Int.max
-
-    func validate() throws {
-        if limit < 0 { throw ValidationError("--limit is a number of objects, 0 or more.") }
-    }
-
-    func run() throws {
-        try reporting(on: arguments) {
-            var output = Output()
-            let count = try arguments.inspector().query(
-                className, where: predicate, as: json ? .json : .text, limit: limit, to: &output)
-            let all = count == 1 ? "1 object" : "\(count) objects"
-            if !json { output.line(limit < count ? "\(limit) of \(all)" : all) }
         }
     }
 }
@@ -83,7 +58,7 @@ struct CheckCommand: ParsableCommand {
 
     func run() throws {
         try reporting(on: arguments, isCheck: true) {
-            // `arguments.inspector()` would throw at once for a small damaged file, but a check must continue.
+            // `arguments.readingInspector()` would throw at once for a small damaged file, but a check must continue.
             let findings = try Inspector(
                 fileURL: arguments.url, isReadOnly: true, encryptionKey: try arguments.key()
             ).integrityFindings()

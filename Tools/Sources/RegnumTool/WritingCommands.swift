@@ -22,10 +22,11 @@ struct DeleteCommand: ParsableCommand {
 
     func run() throws {
         try reporting(on: arguments) {
-            let inspector = try arguments.inspector()
+            let inspector = try arguments.writingInspector()
             if !yes {
                 let count = try inspector.count(className, where: predicate)
                 Output().write("Delete \(count) of class \(className) in '\(arguments.file)'? [y/N] ")
+                Output.flush()
                 guard let answer = readLine()?.lowercased() else {
                     throw Refusal("Nothing was deleted: nobody has answered. Give --yes to delete without being asked.")
                 }

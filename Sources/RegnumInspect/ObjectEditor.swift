@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// Creates and updates objects of one class from JSON or CSV, in one transaction.
+
+internal import RegnumEngine
+
+/// The reason why an object was refused, as a part of a sentence. **Unstable**, like `Inspector`.
+public struct RefusedObject: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The number that the caller has given the object.
+    public internal(set) var line: Int
+    public internal(set) var description: String
+    /// True if the object had counted as inserted, and was deleted again.
+    public internal(set) var wasInserted = false
+}
+
+/// A field of a CSV record. **Unstable**, like `Inspector`.
+public struct CSVField: Sendable, Equatable {
+    public var text: String
+    /// True if the field was in quotation marks. An empty field without them is null.
+    public var isQuoted: Bool
+
+    public init(_ text: String, isQuoted: Bool = false) {
+        self.text = text
+        self.isQuoted = isQuoted
+    }
+}
+
+/// A write transaction for objects of one class. An object with the primary key of an existing one updates it. Refused
+/// objects change nothing. Confined to one thread. **Unstable**, like `Inspector`.
+///
+/// The transaction is rolled back if the editor is released without `commit`.
+public final class ObjectEditor {
+    public enum Outcome: Sendable { case inserted, updated, unchanged }
+
+    let session: Session
+    let table: Table
+    let path: String
+    private let reader: ObjectReader
+    private let store: ObjectStore
+    /// The columns of the CSV fields.
+    private var fields: [Int] = []
+    /// Values with links to objects that did not exist when they were read.
+    private var later: [(line: Int, key: ObjectKey, isNew: Bool, column: Int, value: JSONText)] = []
+
+    init(_ session: Session, _ table: Table, _ path: String) {
+        self.session = session
+        self.table = table
+        self.path = path
+        reader = ObjectReader(session: session, path: path)
+        store = ObjectStore(session: session)
+    }
+
+    deinit { rollback() }
+
+    // MARK: Objects
+
+    /// Names the properties of the fields that follow. Throws `RefusedObject` if the class lacks one of them.
+    public func setFields(_ names: [String], line: Int) throws {
+        fields = []
+        for name in names {
+            guard let column = table.definition.column(named: name), !table.definition.columns[column].isHidden else {
+                throw RefusedObject(
+                    line: line, description: "class '\(table.definition.name)' has no property '\(name)'")
+            }
+            if fields.contains(column) {
+                throw RefusedObject(line: line, description: "property '\(name)' is named twice")
+            }
+            fields.append(column)
+        }
+    }
+
+    /// Stores the object of a CSV record. Throws `RefusedObject`, or `InspectionError` if the file fails.
+    public func put(fields values: [CSVField], line: Int) throws -> Outcome {
+        guard values.count == fields.count else {
+            throw RefusedObject(line: line, description: "it has \(values.count) fields, not \(fields.count)")
+        }
+        var members: [JSONText.Member] = []
+        for (field, column) in zip(values, fields) {
+            let definition = table.definition.columns[column]
+            do {
+                members.append(
+                    .init(
+                        key: definition.name,
+                        value: try reader.json(field.text, isQuoted: field.isQuoted, of: definition)))
+            } catch let problem as ObjectReader.Problem {
+                throw RefusedObject(line: line, description: problem.at(definition.name).message)
+            }
+        }
+        return try put(.object(members), line)
+    }
+
+    /// Stores the object of a JSON text in UTF-8. Throws `RefusedObject`, or `InspectionError` if the file fails.
+    public func put(json: [UInt8], line: Int) throws -> Outcome {
+        let value: JSONText
+        do throws(JSONText.Problem) { value = try JSONText.parse(json) } catch {
+            throw RefusedObject(line: line, description: "it is not JSON: \(error.message)")
+        }
+        return try put(value, line)
+    }
+
+    private func put(_ json: JSONText, _ line: Int) throws -> Outcome {
+        var later: [(Int, JSONText)] = []
+        let planned: PlannedObject
+        do { planned = try reader.object(json, of: table) { later.append(($0, $1)) } } catch let problem
+            as ObjectReader.Problem
+        {
+            throw RefusedObject(line: line, description: problem.message)
+        }
+        let old = try existing(planned, line)
+        if let reason = try brokenConstraint(planned, old) { throw RefusedObject(line: line, description: reason) }
+        let (key, outcome) = try inspecting(path) { () throws(EngineError) -> (ObjectKey, Outcome) in
+            guard let old else { return (try store.insert(planned), .inserted) }
+            return (old, try store.update(old, planned) ? .updated : .unchanged)
+        }
+        for (column, value) in later { self.later.append((line, key, old == nil, column, value)) }
+        return outcome
+    }
+
+    func replace(_ key: ObjectKey, by json: [UInt8]) throws -> Bool {
+        do {
+            let value: JSONText
+            do throws(JSONText.Problem) { value = try JSONText.parse(json) } catch {
+                throw ObjectReader.Problem(message: "it is not JSON: \(error.message)")
+            }
+            let planned = try reader.object(value, of: table)
+            if let primary = table.definition.primaryKey, case .value(let value)? = planned.values[primary] {
+                let found = try inspecting(path) { () throws(EngineError) in try table.key(forPrimaryKey: value) }
+                guard found == key else { throw ObjectReader.Problem(message: "the primary key must not be changed") }
+            }
+            if let reason = try brokenConstraint(planned, key) { throw ObjectReader.Problem(message: reason) }
+            return try inspecting(path) { () throws(EngineError) in try store.update(key, planned) }
+        } catch let problem as ObjectReader.Problem {
+            throw RefusedObject(line: 0, description: problem.message)
+        }
+    }
+
+    /// The object with the primary key; nil if there is none, or the class has no primary key.
+    private func existing(_ planned: PlannedObject, _ line: Int) throws -> ObjectKey? {
+        guard let primary = table.definition.primaryKey else { return nil }
+        let column = table.definition.columns[primary]
+        guard case .value(let value)? = planned.values[primary] else {
+            throw RefusedObject(line: line, description: "its primary key '\(column.name)' is missing")
+        }
+        return try inspecting(path) { () throws(EngineError) in try table.key(forPrimaryKey: value) }
+    }
+
+    /// A unique constraint that another object than `old` would break.
+    private func brokenConstraint(_ planned: PlannedObject, _ old: ObjectKey?) throws -> String? {
+        for (number, unique) in table.definition.uniques.enumerated() {
+            var values: [Value] = []
+            for key in unique.columns {
+                guard let column = table.definition.columns.firstIndex(where: { $0.key == key }) else { continue }
+                if case .value(let value)? = planned.values[column] {
+                    values.append(value)
+                } else if let old {
+                    values.append(try inspecting(path) { () throws(EngineError) in try table.value(column, of: old) })
+                } else {
+                    let definition = table.definition.columns[column]
+                    values.append(definition.isNullable ? .null : .zero(definition.type))
+                }
+            }
+            let found = try inspecting(path) { () throws(EngineError) in
+                try table.key(inUnique: number, equalTo: values)
+            }
+            guard let found, found != old else { continue }
+            let names = unique.columns.compactMap { key in
+                table.definition.columns.first { $0.key == key }?.name
+            }
+            return "another object has the same values of its unique constraint (\(names.joined(separator: ", ")))"
+        }
+        return nil
+    }
+
+    /// Sets the links to objects that came after the ones that link to them. Returns those whose target does not exist:
+    /// new ones among them are deleted, updated ones keep their old link.
+    public func setRemainingLinks() throws -> [RefusedObject] {
+        var refused: [RefusedObject] = []
+        for (line, key, isNew, column, json) in later {
+            guard try inspecting(path, { () throws(EngineError) in try table.contains(key) }) else { continue }
+            let definition = table.definition.columns[column]
+            do {
+                var planned = PlannedObject(table: table.definition.key)
+                planned.values[column] = try reader.value(json, of: definition)
+                if let reason = try brokenConstraint(planned, key) {
+                    throw ObjectReader.Problem(message: reason)
+                }
+                _ = try inspecting(path) { () throws(EngineError) in try store.update(key, planned) }
+            } catch let problem as ObjectReader.Problem {
+                refused.append(
+                    RefusedObject(
+                        line: line, description: problem.at(definition.name).message, wasInserted: isNew))
+                if isNew { try inspecting(path) { () throws(EngineError) in try table.delete(key) } }
+            }
+        }
+        later = []
+        return refused
+    }
+
+    // MARK: The transaction
+
+    /// Makes the changes durable. Throws `InspectionError`; nothing is changed then.
+    public func commit() throws {
+        try inspecting(path) { () throws(EngineError) in try session.commitWrite() }
+    }
+
+    /// Discards the changes.
+    public func rollback() { if session.isWriting { session.rollbackWrite() } }
+}
+
+extension Inspector {
+    /// Begins a write transaction for objects of a class. Waits until no other write transaction is open. Throws
+    /// `InspectionError` if the file lacks the class, or cannot be written.
+    public func beginEditing(_ className: String) throws -> ObjectEditor {
+        try requireWritable()
+        let session = try makeSession()
+        try inspecting(database.path) { () throws(EngineError) in try session.beginWrite() }
+        do {
+            let table = try table(className, session)
+            if table.definition.isEmbedded {
+                throw InspectionError(
+                    path: database.path,
+                    description: "Class '\(className)' is embedded: change the objects that its objects belong to.")
+            }
+            return ObjectEditor(session, table, database.path)
+        } catch {
+            session.rollbackWrite()
+            throw error
+        }
+    }
+
+    func requireWritable() throws {
+        if database.options.isReadOnly {
+            throw InspectionError(path: database.path, description: "'\(database.path)' is open to be read only.")
+        }
+    }
+}

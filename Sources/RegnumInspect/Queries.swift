@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs and explains queries given as text, object by object.
+
+internal import RegnumEngine
+internal import RegnumQuery
+
+/// An object that a query has found. Valid until the callback that received it returns. **Unstable**, like `Inspector`.
+public struct InspectedObject {
+    let table: Table
+    let objectKey: ObjectKey
+    let writer: ObjectWriter
+    let path: String
+
+    /// The number of the object in its class.
+    public var key: UInt64 { objectKey.rawValue }
+
+    /// One line for people; long strings are truncated.
+    public func line() throws -> String {
+        try inspecting(path) { () throws(EngineError) in try writer.line(table, objectKey) }
+    }
+
+    /// A JSON object in one line, as `ObjectFormat.json` has it.
+    public func json() throws -> String {
+        try inspecting(path) { () throws(EngineError) in try writer.json(table, objectKey) }
+    }
+
+    /// As `json`, with tags in values of any type, so that `ObjectEditor` restores the object.
+    public func taggedJSON() throws -> String {
+        try inspecting(path) { () throws(EngineError) in try writer.json(table, objectKey, tagged: true) }
+    }
+
+    /// The values in the order of `ClassDescription.properties`, as plain text: strings as they are, data as base64,
+    /// dates in ISO 8601, a link as the primary key of its object, embedded objects, collections and values of any type
+    /// as JSON. Nil for null.
+    public func cells() throws -> [String?] {
+        try inspecting(path) { () throws(EngineError) in try writer.cells(table, objectKey) }
+    }
+}
+
+/// Statistics of one run of a query. **Unstable**, like `Inspector`.
+public struct InspectedRun: Sendable, Equatable {
+    public internal(set) var className = ""
+    /// The predicate; empty if all objects match.
+    public internal(set) var conditions = ""
+    /// The properties whose indexes found the objects or gave their order; empty for a scan.
+    public internal(set) var indexes: [String] = []
+    /// True if the indexes gave the result without reading objects.
+    public internal(set) var isByIndexAlone = false
+    /// The number of objects of the class.
+    public internal(set) var objects = 0
+    public internal(set) var estimatedRows = 0
+    public internal(set) var examinedRows = 0
+    /// The number of objects skipped by the smallest and largest values of their groups.
+    public internal(set) var skippedRows = 0
+    public internal(set) var foundRows = 0
+    public internal(set) var microseconds = 0
+    /// The properties for which an index would have saved reading most objects.
+    public internal(set) var advisedIndexes: [String] = []
+}
+
+extension Inspector {
+    /// Calls `body` with the objects of a class that match `text`, at most `limit`. Returns the number of all matches.
+    ///
+    /// `text` is a predicate, then clauses: `age > 30 SORT(name ASC, age DESC) DISTINCT(city) LIMIT(10)`. Without a
+    /// SORT the objects come in the order of their creation. Memory: 8 bytes for each match.
+    ///
+    /// Throws `InspectionError` if the file does not have the class, if the text is invalid, or if the file is damaged,
+    /// and any error that `body` throws.
+    @discardableResult
+    public func forEachObject(
+        of className: String, matching text: String = "TRUEPREDICATE", limit: Int = .max,
+        _ body: (InspectedObject) throws -> Void
+    ) throws -> Int {
+        let session = try makeSession()
+        let table = try table(className, session)
+        let query = try query(text, table, session)
+        let limit = max(limit, 0)
+        let (keys, count) = try inspecting(database.path) { () throws(EngineError) in
+            if limit >= table.count {
+                let keys = try query.keys()
+                return (keys, keys.count)
+            }
+            return (try query.keys(first: limit), try query.count())
+        }
+        let writer = ObjectWriter(session: session)
+        for key in keys {
+            try body(InspectedObject(table: table, objectKey: key, writer: writer, path: database.path))
+        }
+        return count
+    }
+
+    /// Runs the query and returns how it ran. Throws the same errors as `forEachObject`.
+    public func explain(_ className: String, matching text: String = "TRUEPREDICATE") throws -> InspectedRun {
+        let session = try makeSession()
+        let table = try table(className, session)
+        let query = try query(text, table, session)
+        let run = try inspecting(database.path) { () throws(EngineError) in try query.explain() }
+        let names = table.definition.columns.map(\.name)
+        var explained = InspectedRun()
+        explained.className = table.definition.name
+        let predicate = try queryText(text).predicate.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        explained.conditions = predicate == "TRUEPREDICATE" ? "" : predicate
+        explained.indexes = run.indexes.map { names[$0] }
+        explained.isByIndexAlone = run.isByIndexAlone
+        explained.objects = table.count
+        explained.estimatedRows = run.estimatedRows
+        explained.examinedRows = run.examinedRows
+        explained.skippedRows = run.skippedRows
+        explained.foundRows = run.foundRows
+        explained.microseconds = Int(
+            run.duration.components.seconds * 1_000_000 + run.duration.components.attoseconds / 1_000_000_000_000)
+        explained.advisedIndexes =
+            table.count < Self.adviceObjects || !run.indexes.isEmpty ? [] : query.adviceColumns.map { names[$0.column] }
+        return explained
+    }
+
+    /// No index is advised for classes with fewer objects.
+    private static let adviceObjects = 1000
+
+    func makeSession() throws -> Session {
+        try inspecting(database.path) { () throws(EngineError) in try database.makeSession() }
+    }
+
+    func table(_ className: String, _ session: Session) throws -> Table {
+        if let table = session.table(named: className) { return table }
+        let names = session.tables.map(\.definition.name).sorted().joined(separator: ", ")
+        throw InspectionError(
+            path: database.path,
+            description: "'\(database.path)' has no class '\(className)'. "
+                + (names.isEmpty ? "It has none at all." : "It has: \(names)."))
+    }
+
+    private func queryText(_ text: String) throws -> QueryText {
+        do throws(QueryText.Problem) { return try QueryText(text) } catch {
+            throw InspectionError(
+                path: database.path, description: "The query '\(text)' cannot be used: \(error.message)")
+        }
+    }
+
+    func query(_ text: String, _ table: Table, _ session: Session) throws -> ObjectQuery {
+        let parts = try queryText(text)
+        do throws(QueryError) {
+            let schema = TableSchema(session.tables.map(\.definition))
+            let key = table.definition.key
+            let parsed = try PredicateParser.parse(parts.predicate)
+            let bound = try PredicateBinder.bind(parsed, to: key, in: schema)
+            var orderings: [Ordering] = []
+            for clause in parts.clauses {
+                switch clause {
+                case .sort(let paths):
+                    var keys: [SortKey] = []
+                    for path in paths {
+                        keys.append(
+                            try SortKey.bind(path.path, isAscending: path.isAscending, to: key, in: schema))
+                    }
+                    orderings.append(.sort(keys))
+                case .distinct(let paths):
+                    var keys: [SortKey] = []
+                    for path in paths { keys.append(try SortKey.bind(path, to: key, in: schema, verb: "distinct")) }
+                    orderings.append(.distinct(keys))
+                case .limit(let limit): orderings.append(.slice(offset: 0, limit: limit))
+                }
+            }
+            return ObjectQuery(
+                session: session, table: key, predicate: parts.predicate == "TRUEPREDICATE" ? nil : bound,
+                orderings: orderings)
+        } catch {
+            throw InspectionError(
+                path: database.path, description: "The predicate '\(parts.predicate)' cannot be used: \(error.message)")
+        }
+    }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes from a file, from standard input or from memory, in chunks, with a look ahead.
+
+import Foundation
+
+struct ByteSource {
+    /// Returns the next bytes; empty at the end.
+    private let read: () throws -> [UInt8]
+    private var chunk: [UInt8] = []
+    private var position = 0
+    private var isAtEnd = false
+    /// The number of bytes consumed.
+    private(set) var offset = 0
+
+    init(_ read: @escaping () throws -> [UInt8]) { self.read = read }
+
+    /// `chunkLength` is for tests.
+    init(_ bytes: [UInt8], chunkLength: Int = .max) {
+        var rest = bytes[...]
+        read = {
+            let next = rest.prefix(chunkLength)
+            rest = rest.dropFirst(chunkLength)
+            return Array(next)
+        }
+    }
+
+    /// The file at a path; standard input for `-`.
+    init(path: String) throws {
+        let handle: FileHandle
+        if path == "-" {
+            handle = .standardInput
+        } else {
+            do { handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path)) } catch {
+                throw Refusal("'\(path)' cannot be read: \(error.localizedDescription)")
+            }
+        }
+        read = { [UInt8](try handle.read(upToCount: 1 << 18) ?? Data()) }
+    }
+
+    mutating func peekByte() throws -> UInt8? {
+        if position < chunk.count { return chunk[position] }
+        try fill()
+        return position < chunk.count ? chunk[position] : nil
+    }
+
+    private mutating func fill() throws {
+        if isAtEnd { return }
+        let next = try read()
+        isAtEnd = next.isEmpty
+        chunk = Array(chunk[position...]) + next
+        position = 0
+    }
+
+    /// Skips bytes that were seen.
+    mutating func skip(_ count: Int) {
+        position += count
+        offset += count
+    }
+
+    /// The next bytes, or as many as there are. Errors count as the end; reading on reports them.
+    mutating func peek(_ count: Int) -> [UInt8] {
+        while chunk.count - position < count, !isAtEnd { guard (try? fill()) != nil else { break } }
+        return Array(chunk[position...].prefix(count))
+    }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads CSV as RFC 4180 describes it, record by record. Lines may end with CRLF, LF or CR; a byte order mark at the
+// start is skipped; quoted fields may have line breaks.
+
+import RegnumInspect
+
+/// Reads the records of a source of bytes. Memory: one record.
+struct CSVReader {
+    struct Record: Equatable {
+        var fields: [CSVField]
+        /// The line on which the record begins, from 1.
+        var line: Int
+    }
+
+    struct Problem: Error, Equatable {
+        var line: Int
+        var message: String
+    }
+
+    /// A longer record is most likely a quotation mark that is never closed.
+    static let recordLimit = 64 << 20
+
+    private var source: ByteSource
+    private let separator: UInt8
+    private var line = 1
+
+    init(_ source: ByteSource, separator: UInt8 = UInt8(ascii: ",")) {
+        self.source = source
+        self.separator = separator
+        if self.source.peek(3) == [0xef, 0xbb, 0xbf] { self.source.skip(3) }
+    }
+
+    /// The next record; nil at the end. Empty lines are skipped. Throws `Problem`, after which the reader continues
+    /// with the next line.
+    mutating func next() throws -> Record? {
+        while let byte = try source.peekByte() {
+            guard byte == 0x0a || byte == 0x0d else { return try record() }
+            try skipLineEnd()
+        }
+        return nil
+    }
+
+    private mutating func record() throws -> Record {
+        var record = Record(fields: [], line: line)
+        var length = 0
+        while true {
+            let field = try field(&length, record.line)
+            record.fields.append(field)
+            guard let byte = try source.peekByte() else { return record }
+            if byte == separator {
+                source.skip(1)
+                continue
+            }
+            try skipLineEnd()
+            return record
+        }
+    }
+
+    private mutating func skipLineEnd() throws {
+        let isReturn = try source.peekByte() == 0x0d
+        source.skip(1)
+        if isReturn, try source.peekByte() == 0x0a { source.skip(1) }
+        line += 1
+    }
+
+    private mutating func field(_ length: inout Int, _ start: Int) throws -> CSVField {
+        if try source.peekByte() == UInt8(ascii: "\"") { return try quotedField(&length, start) }
+        var bytes: [UInt8] = []
+        while let byte = try source.peekByte(), byte != separator, byte != 0x0a, byte != 0x0d {
+            guard byte != UInt8(ascii: "\"") else {
+                throw try problem("a quotation mark is within a field that does not begin with one", start)
+            }
+            bytes.append(byte)
+            source.skip(1)
+        }
+        length += bytes.count
+        return CSVField(try text(bytes, start), isQuoted: false)
+    }
+
+    private mutating func quotedField(_ length: inout Int, _ start: Int) throws -> CSVField {
+        source.skip(1)
+        var bytes: [UInt8] = []
+        while let byte = try source.peekByte() {
+            source.skip(1)
+            if byte == UInt8(ascii: "\"") {
+                guard try source.peekByte() == UInt8(ascii: "\"") else {
+                    let next = try source.peekByte()
+                    guard next == nil || next == separator || next == 0x0a || next == 0x0d else {
+                        throw try problem("there is text after the closing quotation mark of a field", start)
+                    }
+                    length += bytes.count
+                    return CSVField(try text(bytes, start), isQuoted: true)
+                }
+                source.skip(1)
+            }
+            if byte == 0x0a { line += 1 }
+            if byte == 0x0d, try source.peekByte() != 0x0a { line += 1 }
+            bytes.append(byte)
+            guard length + bytes.count <= Self.recordLimit else {
+                throw Problem(line: start, message: "the record is longer than \(Self.recordLimit) bytes")
+            }
+        }
+        throw Problem(line: start, message: "a quotation mark is not closed")
+    }
+
+    private mutating func text(_ bytes: [UInt8], _ start: Int) throws -> String {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw try problem("it is not valid UTF-8", start)
+        }
+        return text
+    }
+
+    /// Skips the rest of the line.
+    private mutating func problem(_ message: String, _ start: Int) throws -> Problem {
+        while let byte = try source.peekByte(), byte != 0x0a, byte != 0x0d { source.skip(1) }
+        if try source.peekByte() != nil { try skipLineEnd() }
+        return Problem(line: start, message: message)
+    }
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// The subcommands that exchange the objects of one class as CSV or JSON: export and import.
+
+import ArgumentParser
+import Foundation
+import RegnumInspect
+
+enum ExchangeFormat: String, ExpressibleByArgument, CaseIterable {
+    case csv, json
+    /// One JSON object a line.
+    case jsonl
+
+    /// The format that a file's name says; CSV for other names.
+    static func of(_ path: String?, _ given: ExchangeFormat?, json: Bool = false) -> ExchangeFormat {
+        if json { return .json }
+        if let given { return given }
+        let ending = path.map { URL(fileURLWithPath: $0).pathExtension.lowercased() }
+        return ending.flatMap { $0 == "ndjson" ? .jsonl : ExchangeFormat(rawValue: $0) } ?? .csv
+    }
+}
+
+struct ExportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export", abstract: "Writes the objects of a class that match a predicate as CSV or JSON.",
+        discussion: """
+            regnum export people.realm Person "age > 30" --output people.csv
+
+            `regnum import` restores the objects, with every value as it was. Links are written as the primary keys of \
+            their objects, embedded objects and collections as JSON.
+            """)
+
+    @OptionGroup var arguments: FileArguments
+    @Argument(help: "The class, as it is named in the file.") var className: String
+    @Argument(help: "As for `regnum query`; all objects if it is left out.") var predicate = "TRUEPREDICATE"
+    @Option(help: "csv, json (one array) or jsonl (one object a line); by default as --output ends, or csv.")
+    var format: ExchangeFormat?
+    @Flag(help: "One JSON array of objects; the same as --format json.") var json = false
+    @Option(help: "Write to this file, which must not be there, instead of standard output.", completion: .file())
+    var output: String?
+
+    func run() throws {
+        try reporting(on: arguments) {
+            let inspector = try arguments.readingInspector()
+            let description = try inspector.classDescription(className)
+            let format = ExchangeFormat.of(output, format, json: json)
+            if output != nil { Interruption.watch() }
+            let file = try output.map { try NewTextFile($0) }
+            // An incomplete file could be mistaken for a complete one.
+            defer { file?.removeIfIncomplete() }
+            var buffer = ""
+            func write(_ text: String) throws {
+                guard let file else { return Output().write(text) }
+                buffer += text
+                if buffer.utf8.count > 1 << 18 {
+                    try file.write(Data(buffer.utf8))
+                    buffer = ""
+                }
+            }
+            let shows = output != nil
+            var count = 0
+            if format == .csv { try write(CSVText.record(description.properties.map(\.name))) }
+            try inspector.forEachObject(of: className, matching: predicate) { object in
+                switch format {
+                case .csv: try write(CSVText.record(try object.cells()))
+                case .json: try write((count == 0 ? "[\n" : ",\n") + (try object.taggedJSON()))
+                case .jsonl: try write(try object.taggedJSON() + "\n")
+                }
+                count += 1
+                if shows { try Interruption.check() }
+                if shows, count % 10_000 == 0 { Output.progress("\(count) objects") }
+            }
+            if format == .json { try write(count == 0 ? "[]\n" : "\n]\n") }
+            try file?.write(Data(buffer.utf8))
+            try file?.finish()
+            Output.progress(nil)
+        }
+    }
+}
+
+struct ImportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Adds objects of a class from CSV or JSON, or updates those with the same primary key.",
+        discussion: """
+            regnum import people.realm Person people.csv --dry-run
+
+            CSV needs a head with the names of properties; a property that is not named keeps its value, or is null, zero \
+            or empty in a new object. JSON is one array of objects, or one object after another.
+
+            All objects are written in one transaction. If one is refused, nothing is written and the command ends with 1, \
+            unless --skip-refused is given, which ends it with 2. Refused objects are named on standard error with their \
+            line and the reason. --dry-run makes the same report and writes nothing.
+            """)
+
+    @OptionGroup var arguments: FileArguments
+    @Argument(help: "The class, as it is named in the file.") var className: String
+    @Argument(help: "The CSV or JSON; - for standard input.", completion: .file()) var source: String
+    @Option(help: "csv, json or jsonl; by default as the source's name ends, or csv.") var format: ExchangeFormat?
+    @Option(help: "The character between the fields of CSV; tab for a tab.") var separator = ","
+    @Flag(help: "Write nothing; report what would be written, and what would be refused.") var dryRun = false
+    @Flag(help: "Write the other objects if some are refused.") var skipRefused = false
+    @Flag(help: "Print the result as one JSON object.") var json = false
+
+    func validate() throws { _ = try separatorByte() }
+
+    private func separatorByte() throws -> UInt8 {
+        if separator == "tab" || separator == "\\t" { return 0x09 }
+        guard let byte = separator.utf8.first, separator.utf8.count == 1, byte != 0x22, byte != 0x0a, byte != 0x0d
+        else {
+            throw ValidationError("--separator is one ASCII character, or tab.")
+        }
+        return byte
+    }
+
+    func run() throws {
+        try reporting(on: arguments) {
+            let bytes = try ByteSource(path: source)
+            let editor = try arguments.writingInspector().beginEditing(className)
+            var run = ImportRun(editor: editor)
+            switch ExchangeFormat.of(source == "-" ? nil : source, format) {
+            case .csv: try run.putCSV(CSVReader(bytes, separator: try separatorByte()))
+            case .json, .jsonl: try run.putJSON(JSONObjectsReader(bytes))
+            }
+            let counts = try run.finish()
+            let isKept = !dryRun && (counts.refused == 0 || skipRefused)
+            if isKept { try editor.commit() } else { editor.rollback() }
+            counts.write(asJSON: json, isKept: isKept, isDryRun: dryRun)
+            if counts.refused > 0 { throw skipRefused ? Ending.damage : Ending.failure }
+        }
+    }
+}
+
+/// One run of an import: stores objects and reports those that are refused.
+private struct ImportRun {
+    struct Counts {
+        var inserted = 0
+        var updated = 0
+        var unchanged = 0
+        var refused = 0
+
+        func write(asJSON: Bool, isKept: Bool, isDryRun: Bool) {
+            if asJSON {
+                return Output().write(
+                    JSONLine.text([
+                        ("inserted", .number(inserted)), ("updated", .number(updated)),
+                        ("unchanged", .number(unchanged)), ("refused", .number(refused)), ("written", .bool(isKept)),
+                    ]))
+            }
+            Output().line("\(inserted) new, \(updated) updated, \(unchanged) unchanged, \(refused) refused")
+            if isDryRun { return Output().line("nothing was written: this was a dry run") }
+            if !isKept { Output().line("nothing was written: correct the refused lines, or give --skip-refused") }
+        }
+    }
+
+    let editor: ObjectEditor
+    private var counts = Counts()
+    /// More refused objects are counted only.
+    private static let shownRefusals = 100
+
+    init(editor: ObjectEditor) { self.editor = editor }
+
+    mutating func putCSV(_ reader: CSVReader) throws {
+        var reader = reader
+        guard let head = try nextHead(&reader) else {
+            throw Refusal("The CSV is empty: its first line names properties.")
+        }
+        do { try editor.setFields(head.fields.map(\.text), line: head.line) } catch let refused as RefusedObject {
+            throw Refusal(
+                "The head of the CSV cannot be used: \(refused.description). Its first line names properties of the class."
+            )
+        }
+        while true {
+            do {
+                guard let record = try reader.next() else { return }
+                count(try editor.put(fields: record.fields, line: record.line))
+            } catch let refused as RefusedObject { refuse(refused.line, refused.description) } catch let problem
+                as CSVReader.Problem
+            {
+                refuse(problem.line, problem.message)
+            }
+        }
+    }
+
+    private func nextHead(_ reader: inout CSVReader) throws -> CSVReader.Record? {
+        do { return try reader.next() } catch let problem as CSVReader.Problem {
+            throw Refusal("The head of the CSV cannot be used: \(problem.message).")
+        }
+    }
+
+    mutating func putJSON(_ reader: JSONObjectsReader) throws {
+        var reader = reader
+        while true {
+            do {
+                guard let object = try reader.next() else { return }
+                count(try editor.put(json: object.json, line: object.line))
+            } catch let refused as RefusedObject { refuse(refused.line, refused.description) } catch let problem
+                as CSVReader.Problem
+            {
+                // Nothing after it can be delimited.
+                return refuse(problem.line, problem.message)
+            }
+        }
+    }
+
+    private mutating func count(_ outcome: ObjectEditor.Outcome) {
+        switch outcome {
+        case .inserted: counts.inserted += 1
+        case .updated: counts.updated += 1
+        case .unchanged: counts.unchanged += 1
+        }
+        let all = counts.inserted + counts.updated + counts.unchanged
+        if all % 10_000 == 0 { Output.progress("\(all) objects") }
+    }
+
+    private mutating func refuse(_ line: Int, _ reason: String) {
+        counts.refused += 1
+        if counts.refused <= Self.shownRefusals {
+            Output.progress(nil)
+            Output.complain("line \(line): \(reason)")
+        }
+    }
+
+    mutating func finish() throws -> Counts {
+        for refused in try editor.setRemainingLinks() {
+            refuse(refused.line, refused.description)
+            if refused.wasInserted { counts.inserted -= 1 }
+        }
+        Output.progress(nil)
+        if counts.refused > Self.shownRefusals {
+            Output.complain("\(counts.refused - Self.shownRefusals) more lines were refused")
+        }
+        return counts
+    }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the subcommands share: the database file, and where its encryption key is.
+
+import ArgumentParser
+import Foundation
+import RealmSwift
+import RegnumInspect
+
+/// Where a key was found. A key is never an argument: other users could read it in the list of processes.
+enum KeySource {
+    static let fileVariable = "REGNUM_KEY_FILE"
+    static let keyVariable = "REGNUM_KEY"
+
+    case option(String)
+    case fileInEnvironment(String)
+    case environment(String)
+
+    /// The source in force: --key-file takes precedence over the environment.
+    static func find(_ keyFile: String?) -> KeySource? {
+        if let keyFile { return .option(keyFile) }
+        let environment = ProcessInfo.processInfo.environment
+        if let path = environment[fileVariable], !path.isEmpty { return .fileInEnvironment(path) }
+        if let digits = environment[keyVariable], !digits.isEmpty { return .environment(digits) }
+        return nil
+    }
+
+    /// The source as messages name it.
+    var name: String {
+        switch self {
+        case .option(let path), .fileInEnvironment(let path): "'\(path)'"
+        case .environment: "the environment variable \(Self.keyVariable)"
+        }
+    }
+
+    /// What to do if there must be no key.
+    var removal: String {
+        switch self {
+        case .option: "leave --key-file out"
+        case .fileInEnvironment: "unset the environment variable \(Self.fileVariable)"
+        case .environment: "unset the environment variable \(Self.keyVariable)"
+        }
+    }
+
+    func key() throws -> Data {
+        switch self {
+        case .option(let path), .fileInEnvironment(let path):
+            let bytes: Data
+            do { bytes = try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
+                throw Refusal("The key file '\(path)' cannot be read: \(error.localizedDescription)")
+            }
+            if bytes.count == 64 { return bytes }
+            guard let key = Self.key(String(decoding: bytes, as: UTF8.self)) else {
+                throw Refusal(
+                    "The key file '\(path)' has \(bytes.count) bytes: a key is 64 bytes, or 128 hexadecimal digits.")
+            }
+            return key
+        case .environment(let digits):
+            guard let key = Self.key(digits) else {
+                throw Refusal("The environment variable \(Self.keyVariable) needs the 128 hexadecimal digits of a key.")
+            }
+            return key
+        }
+    }
+
+    private static func key(_ text: String) -> Data? {
+        let digits = Array(text.utf8.filter { $0 > 0x20 })
+        guard digits.count == 128 else { return nil }
+        var key = Data()
+        for place in stride(from: 0, to: 128, by: 2) {
+            guard let byte = UInt8(String(decoding: digits[place..<place + 2], as: UTF8.self), radix: 16) else {
+                return nil
+            }
+            key.append(byte)
+        }
+        return key
+    }
+}
+
+/// The file that a subcommand works on.
+struct FileArguments: ParsableArguments {
+    @Argument(help: "The database file.", completion: .file())
+    var file: String
+
+    @Option(
+        name: .long,
+        help: """
+            A file with the 64 bytes of the encryption key, as they are or as 128 hex digits. Without it the \
+            environment variable REGNUM_KEY_FILE names the file, or REGNUM_KEY has the digits.
+            """)
+    var keyFile: String?
+
+    @Flag(
+        name: .long,
+        help: "Write nothing, not even a lock file beside it. The default of all that only looks.")
+    var readOnly = false
+
+    var url: URL { URL(fileURLWithPath: file) }
+
+    var keySource: KeySource? { KeySource.find(keyFile) }
+
+    func key() throws -> Data? { try keySource?.key() }
+
+    /// The key in a file; nil without a file.
+    static func key(in keyFile: String?) throws -> Data? { try keyFile.map { try KeySource.option($0).key() } }
+
+    /// The schema version of the file; nil if it was never opened with classes. Throws the errors of opening the file.
+    func version() throws -> UInt64? {
+        do { return try schemaVersionAtURL(url, encryptionKey: try key()) } catch let error as Realm.Error {
+            if error.reason == .neverVersioned { return nil }
+            throw error
+        }
+    }
+
+    /// Opens the file to read it: writes nothing, and needs no permission to write. Others may write meanwhile, the
+    /// version of now stays readable.
+    func readingInspector() throws -> Inspector {
+        // Throws the library's own error, also for damage that an inspector passes over.
+        _ = try version()
+        return try Inspector(fileURL: url, isReadOnly: true, encryptionKey: try key())
+    }
+
+    /// Opens the file as any other process would, to write to it.
+    func writingInspector() throws -> Inspector {
+        if readOnly { throw Refusal("'\(file)' is to be read only: leave --read-only out to change it.") }
+        // Throws the library's own error, before anything is created beside the file.
+        _ = try version()
+        return try Inspector(fileURL: url, encryptionKey: try key())
+    }
+
+    func configuration() throws -> Realm.Configuration {
+        Realm.Configuration(fileURL: url, encryptionKey: try key(), objectTypes: [])
+    }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes results of the subcommands as JSON objects in one line, with their members in a fixed order.
+
+import Foundation
+
+indirect enum JSONLine {
+    case null
+    case bool(Bool)
+    case number(Int)
+    case string(String)
+    case array([JSONLine])
+    case object([(String, JSONLine)])
+    /// JSON that is inserted as it is.
+    case verbatim(String)
+
+    /// One object with a line end.
+    static func text(_ members: [(String, JSONLine)]) -> String { JSONLine.object(members).text + "\n" }
+
+    var text: String {
+        switch self {
+        case .null: "null"
+        case .bool(let bool): bool ? "true" : "false"
+        case .number(let number): "\(number)"
+        case .string(let text): Self.quoted(text)
+        case .array(let values): "[" + values.map(\.text).joined(separator: ",") + "]"
+        case .object(let members):
+            "{" + members.map { Self.quoted($0) + ":" + $1.text }.joined(separator: ",") + "}"
+        case .verbatim(let json): json
+        }
+    }
+
+    static func quoted(_ string: String) -> String {
+        var text = "\""
+        for scalar in string.unicodeScalars {
+            switch scalar {
+            case "\"": text += "\\\""
+            case "\\": text += "\\\\"
+            case "\n": text += "\\n"
+            case _ where scalar.value < 0x20 || scalar.value == 0x7f:
+                let digits = String(scalar.value, radix: 16)
+                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        return text + "\""
+    }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Standard output, collected into large writes, and standard error. A reader that closes its end ends the process
+// quietly.
+
+import Foundation
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Standard output, to which results are written.
+struct Output: TextOutputStream {
+    func write(_ string: String) { OutputBuffer.shared.append(string) }
+    func write(_ data: Data) { OutputBuffer.shared.append(data) }
+    func line(_ string: String) { OutputBuffer.shared.append(string + "\n") }
+
+    /// Hands what was collected to the reader: before a question, a wait, or a message on standard error.
+    static func flush() { OutputBuffer.shared.flush() }
+
+    /// Writes a line to standard error, after all that was written to standard output.
+    static func complain(_ line: String) {
+        flush()
+        FileHandle.standardError.write(Data((line + "\n").utf8))
+    }
+
+    /// Shows a state on a single line of standard error if that is a terminal; nil removes it.
+    static func progress(_ state: String?) {
+        guard isatty(STDERR_FILENO) != 0 else { return }
+        FileHandle.standardError.write(Data("\r\u{1B}[K\(state ?? "")".utf8))
+    }
+
+    /// Called once at the start: a closed pipe is noticed by the write, not by a signal that ends the process within a
+    /// transaction.
+    static func ignoreClosedPipe() { signal(SIGPIPE, SIG_IGN) }
+
+    /// For a program that this one starts.
+    static func restoreClosedPipe() { signal(SIGPIPE, SIG_DFL) }
+}
+
+private final class OutputBuffer: @unchecked Sendable {
+    // Sendable: the lock guards the bytes.
+    static let shared = OutputBuffer()
+
+    private static let limit = 1 << 16
+    private let lock = NSLock()
+    private var bytes: [UInt8] = []
+
+    func append(_ string: String) {
+        lock.lock()
+        defer { lock.unlock() }
+        bytes.append(contentsOf: string.utf8)
+        if bytes.count >= Self.limit { empty() }
+    }
+
+    func append(_ data: Data) {
+        lock.lock()
+        defer { lock.unlock() }
+        bytes.append(contentsOf: data)
+        if bytes.count >= Self.limit { empty() }
+    }
+
+    func flush() {
+        lock.lock()
+        defer { lock.unlock() }
+        empty()
+    }
+
+    private func empty() {
+        var start = 0
+        while start < bytes.count {
+            let count = bytes.withUnsafeBytes { Self.writeOut($0.baseAddress! + start, bytes.count - start) }
+            if count >= 0 {
+                start += count
+            } else if errno != EINTR && errno != EAGAIN {
+                // Nobody reads on: the reader has what it wanted.
+                if errno == EPIPE { exit(0) }
+                let reason = String(cString: strerror(errno))
+                FileHandle.standardError.write(Data("regnum: The output cannot be written: \(reason).\n".utf8))
+                exit(1)
+            }
+        }
+        bytes.removeAll(keepingCapacity: true)
+    }
+
+    private static func writeOut(_ start: UnsafeRawPointer, _ count: Int) -> Int {
+        #if canImport(Glibc)
+            Glibc.write(STDOUT_FILENO, start, count)
+        #elseif canImport(Musl)
+            Musl.write(STDOUT_FILENO, start, count)
+        #else
+            Darwin.write(STDOUT_FILENO, start, count)
+        #endif
+    }
+}

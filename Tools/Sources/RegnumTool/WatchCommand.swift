@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// The subcommand watch: the changes of a query's results, as other processes commit them.
+
+import ArgumentParser
+import Foundation
+import RegnumInspect
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+struct WatchCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch", abstract: "Shows the changes of a query's results as other processes commit them.",
+        discussion: """
+            regnum watch people.realm Person "age > 30"
+
+            Prints one JSON object a line: first {"version": 7, "count": 5}, then for each commit that changes the \
+            results {"version", "count", "deletions", "insertions", "modifications"}. Each change has the number of \
+            the object, its index in the results, and the object; a deleted one as it was. Commits that come faster \
+            than they are read are shown as one.
+
+            Ends with 0 at an interrupt (control-C), when the reader of the output closes its end, and as --count and \
+            --seconds say.
+            """)
+
+    @OptionGroup var arguments: FileArguments
+    @Argument(help: "The class, as it is named in the file.") var className: String
+    @Argument(help: "As for `regnum query`; all objects if it is left out.") var predicate = "TRUEPREDICATE"
+    @Flag(help: "Begin with the objects that the results have, as insertions.") var initial = false
+    @Option(help: "End after this number of change sets.") var count: Int?
+    @Option(help: "End after this number of seconds.") var seconds: Double?
+    @Flag(help: "Accepted for symmetry: the output is always JSON.") var json = false
+
+    func validate() throws {
+        if let count, count < 1 { throw ValidationError("--count is a number of change sets, 1 or more.") }
+        if let seconds, !(0...1e9).contains(seconds) { throw ValidationError("--seconds is a time, 0 or more.") }
+    }
+
+    func run() throws {
+        try reporting(on: arguments) {
+            Interrupt.install()
+            _ = try arguments.version()
+            let folder = arguments.url.resolvingSymlinksInPath().deletingLastPathComponent().path
+            let isProtected = [arguments.file, folder].contains { !FileManager.default.isWritableFile(atPath: $0) }
+            let watch = try QueryWatch(
+                fileURL: arguments.url, isReadOnly: arguments.readOnly || isProtected,
+                encryptionKey: try arguments.key(), className: className, matching: predicate)
+            try writeFirst(watch)
+            let end = seconds.map { Date(timeIntervalSinceNow: $0) }
+            var left = count ?? .max
+            while left > 0, !Interrupt.isRequested, !Self.isReaderGone(within: isProtected ? 100 : 10) {
+                if let end, end.timeIntervalSinceNow <= 0 { break }
+                guard let changes = try watch.advance(), !changes.isEmpty else { continue }
+                Self.write(changes)
+                left -= 1
+            }
+        }
+    }
+
+    private func writeFirst(_ watch: QueryWatch) throws {
+        let start = "{\"version\":\(watch.version),\"count\":\(watch.count)"
+        Output().write(start)
+        if initial {
+            Output().write(",\"insertions\":[")
+            var isFirst = true
+            try watch.visit { element in
+                Output().write((isFirst ? "" : ",") + Self.text(element))
+                isFirst = false
+            }
+            Output().write("]")
+        }
+        Output().line("}")
+        Output.flush()
+    }
+
+    private static func text(_ element: WatchedChanges.Element) -> String {
+        "{\"key\":\(element.key),\"index\":\(element.index),\"object\":\(element.json)}"
+    }
+
+    private static func write(_ changes: WatchedChanges) {
+        func list(_ elements: [WatchedChanges.Element]) -> JSONLine { .array(elements.map { .verbatim(text($0)) }) }
+        var members: [(String, JSONLine)] = [
+            ("version", .number(Int(clamping: changes.version))), ("count", .number(changes.count)),
+        ]
+        if changes.isNewSchema { members.append(("schemaChanged", .bool(true))) }
+        members += [
+            ("deletions", list(changes.deletions)), ("insertions", list(changes.insertions)),
+            ("modifications", list(changes.modifications)),
+        ]
+        Output().write(JSONLine.text(members))
+        Output.flush()
+    }
+
+    /// Waits. Returns true, at once, if the reader of standard output has closed its end.
+    private static func isReaderGone(within milliseconds: Int32) -> Bool {
+        var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+        return poll(&output, 1, milliseconds) > 0 && Int32(output.revents) & (POLLERR | POLLHUP) != 0
+    }
+}
+
+/// Notes an interrupt, so that a command can end by itself.
+enum Interrupt {
+    // unsafe: a signal handler sets it to 1, and one thread reads and clears it.
+    nonisolated(unsafe) private static var requested: sig_atomic_t = 0
+
+    static var isRequested: Bool { requested != 0 }
+
+    static func reset() { requested = 0 }
+
+    /// From now on SIGINT, SIGTERM and SIGHUP no longer end the process.
+    static func install() {
+        for number in [SIGINT, SIGTERM, SIGHUP] { signal(number) { _ in Interrupt.requested = 1 } }
+    }
+}
