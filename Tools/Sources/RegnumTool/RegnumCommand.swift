@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command `regnum`, and what its subcommands share: the file, the key, and standard output.
+// The command `regnum`, and the parts that its subcommands share: the file, the key, and standard output.
 
 import ArgumentParser
 import Foundation
