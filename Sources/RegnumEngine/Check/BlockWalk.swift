@@ -46,7 +46,8 @@ package enum BlockWalk {
         database.proof.note(.whole)
     }
 
-    /// Returns the pages that the version seen by `session` needs, except its free log. Not inside a write transaction.
+    /// Returns the pages that the version seen by `session` needs, except its free log. Must not be called inside a
+    /// write transaction.
     package static func pages(_ session: Session) throws(EngineError) -> Set<UInt64> {
         var pages: Set<UInt64> = []
         func add(_ ref: BlockRef) { for page in 0..<UInt64(ref.pageCount) { pages.insert(ref.page + page) } }

@@ -21,7 +21,7 @@ extension Database {
         }
     }
 
-    /// As `enterWriter`, without waiting: returns false if another thread or process writes.
+    /// Like `enterWriter`, without waiting: returns false if another thread or process writes.
     func tryEnterWriter() throws(EngineError) -> Bool {
         guard writerLock.tryEnter() else { return false }
         do throws(EngineError) {

@@ -46,7 +46,7 @@ package final class CommitTicket: @unchecked Sendable {
         case failed(EngineError)
     }
     var state = State.waiting
-    /// What the threads that wait for this commit sleep on.
+    /// The condition variable of the threads that wait for this commit.
     fileprivate var waiting: Signal?
     fileprivate var waitingCount = 0
     /// Called once, on any thread, when the commit is durable or has failed; then nil, because sessions keep their
@@ -114,7 +114,7 @@ final class CommitQueue: @unchecked Sendable {
         var failures: Failures
     }
 
-    /// What this process knows of the newest commit in the file.
+    /// What this process knows about the newest commit in the file.
     enum Knowledge {
         /// The slots have not been read, or another process may have written since.
         case stale
@@ -125,7 +125,7 @@ final class CommitQueue: @unchecked Sendable {
 
     enum Health {
         case working
-        /// Nothing can be written until the file is reopened; why.
+        /// Nothing can be written until the file is reopened, for this reason.
         case failed(String)
     }
 
@@ -142,7 +142,7 @@ final class CommitQueue: @unchecked Sendable {
     private(set) var abandoned: [Abandoned] = []
     /// Incremented when commits are abandoned: the writer's view of the free space is then stale.
     private(set) var generation: UInt64 = 0
-    /// The least number of the next commit; two commits that a session may have seen never share a number.
+    /// The lowest number that the next commit may have; two commits that a session may have seen never share a number.
     private(set) var leastNumber: UInt64 = 0
 
     /// The newest published commit.
@@ -194,7 +194,7 @@ final class CommitQueue: @unchecked Sendable {
     }
     var mustRewrite: Bool { if case .mustRewrite = published { true } else { false } }
 
-    /// Why nothing can be written until the file is reopened; nil unless the database has failed.
+    /// The reason why nothing can be written until the file is reopened; nil unless the database has failed.
     var failure: String? { if case .failed(let why) = health { why } else { nil } }
 
     var isIdle: Bool { commits.isEmpty && unsynced == nil && !mustCatchUp }
@@ -205,7 +205,7 @@ final class CommitQueue: @unchecked Sendable {
         if let error = base?.failure { throw error }
     }
 
-    /// What one sync has to do.
+    /// The work of one sync.
     struct Work {
         var last: Commit?
         var count: Int
@@ -218,7 +218,7 @@ final class CommitQueue: @unchecked Sendable {
         var newest: UInt64
     }
 
-    /// Collects everything there is to sync. Call inside the monitor, with `isBusy` set.
+    /// Collects everything that is to be synced. Call inside the monitor, with `isBusy` set.
     func work() -> Work {
         assert(isBusy, "a sync needs the slots")
         let unsynced = unsynced
@@ -261,7 +261,7 @@ final class CommitQueue: @unchecked Sendable {
         isBusy = true
     }
 
-    /// Gives the slots back. Of the threads that wait for tickets, wakes only the one that syncs next.
+    /// Releases the slots. Among the threads that wait for tickets, wakes only the one that syncs next.
     func endBusy() {
         assert(isBusy, "slots that nobody had")
         isBusy = false
@@ -316,14 +316,14 @@ final class CommitQueue: @unchecked Sendable {
     /// Records the mark of the durable commit's slot.
     func setMark(_ mark: SIMD2<UInt64>?) { durableMark = mark }
 
-    /// Lets nothing be written until the file is reopened. With `isLost` the published commits are gone.
+    /// Prevents all writing until the file is reopened. With `isLost` the published commits are gone.
     func giveUp(_ why: String, isLost: Bool = false) {
         if isLost { published = .synced } else { requireRewrite() }
         health = .failed(why)
         assertState()
     }
 
-    /// Lets the background thread wait again before it tries once more.
+    /// Makes the background thread wait again before its next attempt.
     func postpone() { waitsSince = MonotonicClock.now() }
 
     /// Completes the tickets and returns the callbacks to call outside the monitor.
@@ -360,7 +360,7 @@ final class CommitQueue: @unchecked Sendable {
         newest = number
     }
 
-    /// Records a failed sync: all queued commits were built on what has failed, and fail too. Returns the callbacks to
+    /// Records a failed sync: all queued commits were built on the failed state, and fail too. Returns the callbacks to
     /// call.
     func fail(_ error: EngineError) -> [@Sendable (EngineError?) -> Void] {
         requireRewrite()
@@ -416,8 +416,8 @@ final class CommitQueue: @unchecked Sendable {
     /// Records that other processes may have written: the next writer catches up.
     func markStale() { if knowledge == .current { knowledge = .stale } }
 
-    /// Discards what is known of the file's newest commit, because it could not be made durable: the next writer reads
-    /// the slots again.
+    /// Discards what is known about the file's newest commit, because it could not be made durable: the next writer
+    /// reads the slots again.
     func forget() {
         suspect = newest
         published = .synced
@@ -474,7 +474,7 @@ final class CommitQueue: @unchecked Sendable {
     }
 
     private var isConsistent: Bool {
-        // Queued commits are newer than what is published, in order, and unfinished.
+        // Queued commits are newer than the published ones, in order, and unfinished.
         var last = newest
         for commit in commits {
             guard commit.version.number > last, commit.ticket.isWaiting else { return false }
@@ -485,7 +485,7 @@ final class CommitQueue: @unchecked Sendable {
         if let unsynced, unsynced.runs.reduce(0, { $0 + $1.extent.pageCount }) << 12 != unsynced.byteCount {
             return false
         }
-        // What has failed never counts again.
+        // Failed commits never count again.
         return abandoned.allSatisfy { $0.first <= $0.last && $0.last < leastNumber }
     }
 }

@@ -32,7 +32,7 @@ package final class EncryptionKey: Sendable {
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: storage, count: Self.byteCount) }
 }
 
-/// Why a key does not match a file, in `EngineError.encryption`.
+/// The reason why a key does not match a file, in `EngineError.encryption`.
 package enum EncryptionProblem: String, Sendable {
     /// The file is encrypted and no key was given.
     case keyMissing

@@ -39,7 +39,7 @@ package final class ColumnIndex {
         }
     }
 
-    /// As `insert`; the entry is added to the tree by `fill.enter`.
+    /// Like `insert`; the entry is added to the tree by `fill.enter`.
     @inline(__always)
     func collect(
         _ location: RowLocation, _ column: Int, _ key: UInt64, _ table: Table, into fill: inout IndexFill

@@ -54,7 +54,7 @@ final class UniqueTree {
         suspects = old.suspects
     }
 
-    /// Switches to another version; no object is suspected any more.
+    /// Switches to another version; no object is a suspect after that.
     func show(_ found: TreeRecord?) {
         suspects.removeAll()
         tree?.rollback(root: found?.root ?? .none, count: found?.count ?? 0)

@@ -5,7 +5,7 @@ extension FreeSpace {
     /// Files of more pages are not checked at each commit in debug builds: 256 MiB.
     private static let checkedPages: UInt64 = 1 << 16
 
-    /// Returns what is wrong; empty if nothing is. O(pages / 64 + pending extents × log).
+    /// Returns a description of each violated law; empty if there is none. O(pages / 64 + pending extents × log).
     func findings() -> [String] {
         var findings: [String] = []
         let extents = freeExtents
@@ -28,8 +28,8 @@ extension FreeSpace {
         return findings
     }
 
-    /// In debug builds: throws if a law is broken. Does not trap, because a file that was made to harm can name a block
-    /// twice, which then is freed twice. Seeded bugs break the laws on purpose.
+    /// In debug builds: throws if a law is broken. Does not trap, because a maliciously crafted file can refer to a
+    /// block twice, which is then freed twice. Seeded bugs break the laws on purpose.
     func checkInvariants(_ mutant: ProtocolMutant?) throws(EngineError) {
         #if DEBUG
             if mutant != nil || highWater > Self.checkedPages { return }

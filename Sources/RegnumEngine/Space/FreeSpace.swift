@@ -5,8 +5,8 @@
 //  1. A page below the high-water mark is in exactly one state: reserved, live in some version that can still be
 //     read, pending, or free.
 //  2. An extent written by commit `birth` and freed by commit `death` becomes free when `death` is durable and no
-//     pinned version v has birth <= v < death. So a pinned old version keeps only what it needs itself.
-//  3. A transaction never takes what it freed itself.
+//     pinned version v has birth <= v < death. So a pinned old version keeps only the pages that it needs itself.
+//  3. A transaction never takes pages that it freed itself.
 //  4. No page before `barred` is taken.
 
 import RegnumSystem
@@ -203,7 +203,7 @@ package struct FreeSpace: Sendable {
 
     var isMostlyFree: Bool { UInt64(freePages) > highWater / 2 }
 
-    /// True if `place` would put so many pages into one run, free or at the end of the file. O(free runs).
+    /// True if `place` would put that many pages into one run, free or at the end of the file. O(free runs).
     func takesInOneRun(_ pages: Int) -> Bool { freePages <= wasteLimit || run(of: pages, below: highWater) >= pages }
 
     // MARK: Placement
@@ -248,8 +248,8 @@ package struct FreeSpace: Sendable {
         return (pages, used)
     }
 
-    /// As `place`, but the blocks of `range` are placed separately, before the others, unless one run in the lower half
-    /// of the file takes all blocks.
+    /// Like `place`, but the blocks of `range` are placed separately, before the others, unless one run in the lower
+    /// half of the file takes all blocks.
     mutating func place(
         _ blocks: [Int], first range: Range<Int>
     ) throws(EngineError) -> (pages: [UInt64], runs: [Extent]) {

@@ -21,7 +21,7 @@ final class SpaceManager {
     private var generation: UInt64 = 0
     /// Free pages before this one are quarantined: sessions of other processes show failed commits there.
     private var quarantineEnd: UInt64 = 0
-    /// What the running transaction has spilled.
+    /// The spilled part of the running transaction.
     var spilled: Spill?
     /// Progress of the traversal that moves blocks to shorten the file.
     var shrinking = Shrinking()
@@ -68,23 +68,23 @@ final class SpaceManager {
         return loaded
     }
 
-    /// Returns the free space without the pages that the running transaction has taken, to be changed in place: a copy
-    /// takes time proportional to the file. If the commit fails, it is read again.
+    /// Returns the free space without the pages that the running transaction has taken. The caller changes it in place,
+    /// because a copy would take time proportional to the file. If the commit fails, it is read again.
     func take() throws(EngineError) -> RecordedSpace {
         if let spilled { return spilled.space }
         defer { state = .unknown }
         return try load()
     }
 
-    /// Stores the free space of the version that a commit has made from what it took.
+    /// Stores the free space after a successful commit, which has changed the space that `take` returned.
     func put(_ space: RecordedSpace) {
         state = .known(space)
     }
 
-    /// Discards what is known, because another process may have written.
+    /// Discards the known free space, because another process may have written.
     func invalidate() { state = .unknown }
 
-    /// Frees the pages that no reader needs any more. Called when a write begins.
+    /// Frees the pages that no reader needs any longer. Called when a write begins.
     func reclaim() throws(EngineError) {
         // Read before anything is changed: if it fails, the known space stays valid.
         let others = try lockFile?.pinsOfOthers() ?? []
@@ -97,7 +97,7 @@ final class SpaceManager {
         put(space)
     }
 
-    /// Moves pages from pending to free that no reader of this or another process needs.
+    /// Moves pages that no reader of this or another process needs from pending to free.
     func reclaim(_ free: inout FreeSpace) throws(EngineError) {
         try reclaim(&free, try lockFile?.pinsOfOthers() ?? [])
     }

@@ -33,7 +33,7 @@ extension LockFile {
         try !page.prefix(file.read(page, at: offset)).contains { $0 != 0 }
     }
 
-    /// True if the name of the lock file beside a database is taken by another program's file.
+    /// True if another program's file has the name of the database's lock file.
     static func isTaken(_ path: String, _ fileSystem: any FileSystem) throws(SystemError) -> Bool {
         guard let file = try? fileSystem.open(path + ".lock", .readOnlyNoFollow) else { return false }
         defer { file.close() }
@@ -71,7 +71,7 @@ extension LockFile {
     func lastDurable(_ header: FileHeader) -> UInt64? { shownAtPath(header, at: Self.durableOffset) }
 
     /// The newest version according to the lock file at the path, if that is in use; for readers that do not join.
-    /// Other processes may have the database open by another name, with a lock file beside that name.
+    /// Other processes may have the database open by another name, with a lock file next to that name.
     func newestAtPath(_ header: FileHeader) -> UInt64? { shownAtPath(header, at: 512, inUse: true) }
 
     /// Reads a number from the lock file at the path, if that belongs to this database.

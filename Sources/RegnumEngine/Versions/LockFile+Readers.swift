@@ -31,7 +31,8 @@ extension LockFile {
         do { return try database.isLocked(bytes: Self.pinBytes) } catch { throw .system(error) }
     }
 
-    /// Returns what such readers keep; nil, after one system call, if there are none. Their process ids are unknown.
+    /// Returns the versions that such readers keep; nil, after one system call, if there are none. Their process ids
+    /// are unknown.
     func pinsOfReaders() throws(EngineError) -> OtherPins? {
         var (found, next) = (OtherPins(process: 0, pins: []), Self.pinBytes.lowerBound)
         do throws(SystemError) {

@@ -98,7 +98,7 @@ extension Database {
             isIdentified
         else { throw .overwritten(path: path) }
         if reader.mark(version.catalog) == version.mark, !hasLaterSlots { return }
-        // After a failed sync the system may have dropped what was written, and shows the bytes from before.
+        // After a failed sync the system may have dropped the written bytes, and then shows the earlier ones.
         if hasSyncFailed { return }
         throw .overwritten(path: path)
     }
@@ -150,7 +150,7 @@ extension Database {
     /// Throws `.overwritten` if the slot of the last durable commit is not as it was written. Requires the writer lock,
     /// within and among processes, and that this process was the last to write.
     func checkDurableSlot() throws(EngineError) {
-        // Seeded bugs of the protocol are to be found by what they lead to.
+        // Seeded bugs of the protocol must be found by their consequences, not by this check.
         if isVolatile || options.mutant != nil { return }
         // Within the monitor: a sync that ends makes another slot the durable one, and the next one writes this one.
         let isAsWritten = queue.monitor.withLock {
