@@ -45,7 +45,7 @@ extension Access {
     /// Counts are capped here: a damaged index may contain any number.
     private static let estimateLimit = 1 << 48
 
-    /// The least approximate cost in ns of a row in a scan.
+    /// The lowest approximate cost in ns of a row in a scan.
     private static let leastRowCost = 0.4
 
     /// In a table with fewer rows an index is always used if there is one.
