@@ -14,7 +14,7 @@
 /// Counts the forks between the first process and this one. In the child of a fork it zeroes the registered words,
 /// closes the parent's descriptors and replaces its mappings.
 package enum ForkWatch {
-    /// Has another value in the child of a fork than in its parent. Costs one load.
+    /// Has a different value in the child of a fork than in the parent. Costs one load.
     // unsafe: written only in a new child, by its only thread.
     @exclusivity(unchecked) package private(set) nonisolated(unsafe) static var generation: UInt = 0
 
