@@ -234,7 +234,7 @@ package final class Database: @unchecked Sendable {
     // MARK: Versions that are kept
 
     /// The number of versions from the oldest that is read, in this process or another, to the newest. Versions read
-    /// only by the background proof do not count: it releases them soon by itself.
+    /// only by the background proof do not count: it soon releases them on its own.
     package func activeVersionCount() throws(EngineError) -> UInt64 {
         let newest = versions.latestNumber
         var oldest = min(newest, versions.oldestPinned(but: proof.version.load(ordering: .relaxed)) ?? newest)

@@ -71,7 +71,7 @@ package enum BlockWalk {
         return pages
     }
 
-    /// `left`: how many more blocks of values may be visited, for all tables together.
+    /// `left`: the number of blocks of values that may still be visited, for all tables together.
     private static func checkBlobs(
         _ table: Table, _ left: inout Int, _ visit: (BlockRef) throws(EngineError) -> Void
     ) throws(EngineError) {

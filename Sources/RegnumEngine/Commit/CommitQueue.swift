@@ -5,10 +5,10 @@
 //        │ relaxed: slot written                    └─failed─▶ abandoned: all queued commits fail together
 //        └──▶ published, `unsynced` ──▶ the next sync
 //
-// The blocks of a queued commit are in the file, its slot is not; only the next writer of this process sees it. The
-// writer lock is released as soon as the commit is queued, so the next transaction can run while the disk works. One
-// sync covers all commits queued in the meantime (group commit): it writes the slot of the last one, whose manifest
-// names the pages of all of them.
+// The blocks of a queued commit are in the file, but its slot is not; only the next writer of this process sees the
+// commit. The writer lock is released as soon as the commit is queued, so the next transaction can run while the disk
+// works. One sync covers all commits queued in the meantime (group commit): it writes the slot of the last one, whose
+// manifest names the pages of all of them.
 //
 // A relaxed commit writes its slot at once. It overwrites the slot of the previous relaxed commit, never that of the
 // last durable commit, and its manifest names all pages written since the durable one. After a power loss the newest
@@ -255,7 +255,7 @@ final class CommitQueue: @unchecked Sendable {
 
     // MARK: Slots
 
-    /// Takes the slots: from now to `endBusy` only the calling thread writes them and syncs.
+    /// Takes the slots: until `endBusy`, only the calling thread writes them and syncs.
     func take() {
         assert(!isBusy, "two threads write slots")
         isBusy = true
@@ -279,8 +279,8 @@ final class CommitQueue: @unchecked Sendable {
         assertState()
     }
 
-    /// Records a relaxed commit, whose slot is in the file. `runs` are the pages of all published commits since the last
-    /// durable one, `byteCount` are the bytes of this one. Call with the slots taken.
+    /// Records a relaxed commit, whose slot is in the file. `runs` are the pages of all published commits since the
+    /// last durable one, `byteCount` are the bytes of this one. Call with the slots taken.
     func publish(
         _ version: UInt64, slot: [UInt8], runs: [CommitSlot.Run], byteCount: Int, failures: Failures
     ) {
@@ -299,7 +299,7 @@ final class CommitQueue: @unchecked Sendable {
         assertState()
     }
 
-    /// Replaces the published commits; whether they must be rewritten stays.
+    /// Replaces the published commits. Does not change whether they must be rewritten.
     private func setUnsynced(_ unsynced: Unsynced) {
         published = mustRewrite ? .mustRewrite(unsynced) : .unsynced(unsynced)
     }

@@ -12,7 +12,7 @@ extension Opening {
     /// meantime.
     private static let readAttempts = 100
 
-    /// Opens the newest version, which writers do not reuse as long as the file is open here. Nothing is written.
+    /// Opens the newest version, whose pages writers do not reuse as long as the file is open here. Nothing is written.
     func openToRead() throws(EngineError) -> Database {
         let shared = LockFile(path: path, fileSystem: fileSystem, database: file)
         // Without locks there are no writers either, except on other machines.

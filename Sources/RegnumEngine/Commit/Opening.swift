@@ -231,7 +231,7 @@ struct Opening {
                 return try !isFilled(slots, seal)
             }
         }
-        // All zero to the end, or not made by this library.
+        // Either all zero to the end, or not created by this library.
         return try isUnfinished(count)
     }
 
@@ -403,7 +403,8 @@ struct Opening {
         slots.insert(placed, at: slots.firstIndex { $0.slot.version < placed.slot.version } ?? slots.count)
     }
 
-    /// With a seeded bug, throws if the file is shorter than the commit needs. Otherwise such a commit is rejected later.
+    /// With a seeded bug, throws if the file is shorter than the commit needs. Otherwise such a commit is rejected
+    /// later.
     private func requireLength(_ byteCount: Int, for slot: CommitSlot) throws(EngineError) {
         if options.mutant == .growthTrusted, slot.highWater > UInt64(byteCount >> 12) {
             throw corrupted("the file is too short")

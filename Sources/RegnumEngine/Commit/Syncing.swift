@@ -50,8 +50,8 @@ extension Database {
     /// The current failure counts. Call inside the monitor.
     var failures: CommitQueue.Failures { CommitQueue.Failures(own: queue.failures, all: shared?.failureCount) }
 
-    /// Marks all relaxed commits that wait for a sync for rewriting if a sync has failed since the first of them, in
-    /// this process or another. Call inside the monitor.
+    /// If a sync has failed, in this process or another, since the first of the relaxed commits that wait for a sync,
+    /// marks all of these for rewriting. Call inside the monitor.
     func noticeFailures() {
         if let unsynced = queue.unsynced, failures.hasMoved(since: unsynced.failures) { queue.requireRewrite() }
     }

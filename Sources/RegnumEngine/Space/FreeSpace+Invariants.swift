@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of the laws that `FreeSpace` keeps by itself. Which pages are live is the subject of `IntegrityCheck`.
+// Checks of the laws that `FreeSpace` maintains on its own. Which pages are live is the subject of `IntegrityCheck`.
 
 extension FreeSpace {
-    /// Files of more pages are not checked at each commit in debug builds: 256 MiB.
+    /// In debug builds, files of more pages than this (256 MiB) are not checked at each commit.
     private static let checkedPages: UInt64 = 1 << 16
 
     /// Returns a description of each violated law; empty if there is none. O(pages / 64 + pending extents × log).

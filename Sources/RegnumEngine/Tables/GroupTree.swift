@@ -315,8 +315,8 @@ package final class GroupTree {
         return group
     }
 
-    /// Throws if a group just read holds other rows than the node above it states. Appending and merging rely on this;
-    /// groups in memory have been checked already.
+    /// Throws if a group that was just read does not hold the rows that the node above it states. Appending and merging
+    /// rely on this; groups in memory have been checked already.
     static func check(_ group: DirtyGroup, _ entry: Entry, below end: UInt64) throws(EngineError) {
         let view = group.view.pointee
         guard view.count > 0, UInt64(view.count) == entry.count, view.key(at: 0) >= entry.firstKey,

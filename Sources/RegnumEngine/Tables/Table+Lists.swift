@@ -118,7 +118,7 @@ extension Table {
             try open.insert(values, at: index)
             if hasGuards { try link(column, key, values) }
         }
-        // Counts as one change per element, so that the memory of the write is checked as often.
+        // Counts as one change per element, so that the memory of the write is checked just as often.
         session.changeCount &+= UInt64(max(values.count, 1))
         noteIfLong(open.tree.type, values)
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides whether a file is a lock file, and whether it belongs to this database since the machine started. Also reads
-// numbers from a lock file at the path that this process does not use.
+// Decides whether a file is a lock file, and whether it was written for this database since the machine started. Also
+// reads numbers from a lock file at the path that this process does not use.
 
 import RegnumSystem
 
@@ -8,7 +8,7 @@ extension LockFile {
     /// False for a file of another program, which is left untouched. A lock file of any database or layout begins with
     /// the magic. A file without content counts as ours: one that is empty, or all zero and no longer than a lock file,
     /// as a power loss may leave it. So does a file of the right length whose first page is damaged, if its last page,
-    /// that of the last slots, is all zero, which no page of a text is.
+    /// which holds the last slots, is all zero: no page of a text file is.
     static func isLockFile(_ file: any File) throws(SystemError) -> Bool {
         let page = UnsafeMutableRawBufferPointer.allocate(byteCount: FormatLimits.pageByteCount, alignment: 16)
         defer { page.deallocate() }

@@ -526,7 +526,7 @@ final class LockFile: @unchecked Sendable {
         return noted != now
     }
 
-    /// Records that the first non-durable commit was published since all were durable; `failures` had failed before it.
+    /// Records that the first non-durable commit since all were durable was published, after `failures` failed syncs.
     func noteUnsynced(_ failures: UInt64?) {
         if let failures, isMapped { word(at: Self.unsyncedFailuresOffset).value = failures }
     }

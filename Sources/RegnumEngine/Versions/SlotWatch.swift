@@ -5,7 +5,7 @@
 // Reading the lock file requires a check of its length first. But a commit is in its slot before it is published, and
 // the slots are mapped anyway.
 //
-// A program that knows nothing of Regnum may overwrite a file in place (`cp other.realm x.realm`). Blocks that were
+// A program that knows nothing about Regnum may overwrite a file in place (`cp other.realm x.realm`). Blocks that were
 // verified once are not checked against their tags again, so the session would show the bytes of another file. Three
 // things reveal this: the identity in the header, the two slots, and the first bytes of the catalog of the version
 // shown, which no writer changes while the version is pinned. The last two also differ in a copy of the same database.

@@ -244,7 +244,7 @@ package final class VersionRegistry: Sendable {
 
     // MARK: Pinning sessions
 
-    /// Records the version that a session is at; nil: the session ends.
+    /// Records the version that a session shows; nil if the session ends.
     func note(_ session: UInt, at version: UInt64?, _ origin: SessionOrigin?) {
         state.withLock { state in
             state.sessions[session] = version.map {
