@@ -35,8 +35,8 @@ package final class Database: @unchecked Sendable {
         package var spillLimits = SpillLimits()
         /// When commits move blocks to shorten the file; tests make the limits small.
         package var shrinkLimits = ShrinkLimits()
-        /// How long relaxed commits may wait for a background sync, in nanoseconds. Nil: there is no background thread,
-        /// and tests sync explicitly.
+        /// The time, in nanoseconds, for which relaxed commits may wait for a background sync. Nil: there is no
+        /// background thread, and tests sync explicitly.
         package var syncDelay: UInt64? = 500_000_000
         /// How long the cross-process writer lock may be kept from one commit to the next while other processes may be
         /// waiting for it, in nanoseconds.
@@ -57,7 +57,7 @@ package final class Database: @unchecked Sendable {
     let seal: FileSeal
     package let reader: BlockReader
     package let versions: VersionRegistry
-    /// How far the blocks of the file are proved to match their checksums.
+    /// The state of the proof that the blocks of the file match their checksums.
     let proof = FileProof()
     /// The newest commit, if an older one or its remains are shown instead. Set once, before any other thread sees this
     /// object.
@@ -171,8 +171,8 @@ package final class Database: @unchecked Sendable {
         }
     }
 
-    /// Opens the file to read it once, separately from other users in this process, who may write meanwhile. Writes
-    /// nothing.
+    /// Opens the file to read it once, separately from other users in this process, which may write in the meantime.
+    /// Writes nothing.
     package static func openToRead(
         path: String, fileSystem: any FileSystem, encryptionKey: EncryptionKey?
     ) throws(EngineError) -> Database {
@@ -192,18 +192,18 @@ package final class Database: @unchecked Sendable {
         DatabaseRegistry.shared.openedInMemory(identifier)
     }
 
-    /// Calls `body` with true if the file at `path` is not open in this process, nor for writing in another, and none
-    /// opens or compacts it meanwhile. Calls it with false if there is no file: another process may still create one,
-    /// which must be left alone. Returns nil if the file is open, whatever path led to it. Throws if that cannot be
-    /// determined.
+    /// Calls `body` with true if the file at `path` is not open in this process, nor for writing in another, and nobody
+    /// opens or compacts it in the meantime. Calls it with false if there is no file: another process may still create
+    /// one, which must be left alone. Returns nil if the file is open, whatever path led to it. Throws if that cannot
+    /// be determined.
     package static func whileUnused<R>(
         path: String, fileSystem: any FileSystem, _ body: (_ isThere: Bool) -> R
     ) throws(EngineError) -> R? {
         try DatabaseRegistry.shared.whileUnused(path: path, fileSystem: fileSystem, body)
     }
 
-    /// Throws `.foreignLockFile` if something that is no lock file has the name of the lock file of a database at
-    /// `path`: no database could be opened there.
+    /// Throws `.foreignLockFile` if the lock file of a database at `path` could not be created, because something else
+    /// has its name: no database could be opened there.
     package static func checkLockFileName(path: String, fileSystem: any FileSystem) throws(EngineError) {
         do throws(SystemError) {
             let status = try fileSystem.status(path + ".lock")
@@ -234,7 +234,7 @@ package final class Database: @unchecked Sendable {
     // MARK: Versions that are kept
 
     /// The number of versions from the oldest that is read, in this process or another, to the newest. Versions read
-    /// only by the background proof do not count: it releases them soon by itself.
+    /// only by the background proof do not count: it soon releases them on its own.
     package func activeVersionCount() throws(EngineError) -> UInt64 {
         let newest = versions.latestNumber
         var oldest = min(newest, versions.oldestPinned(but: proof.version.load(ordering: .relaxed)) ?? newest)

@@ -143,8 +143,8 @@ final class DatabaseRegistry: Sendable {
         return open
     }
 
-    /// Calls `body` with the file at `path` if it is not open in this process or another; none opens it meanwhile.
-    /// Returns nil if it is open, or if there is no file.
+    /// Calls `body` with the file at `path` if it is not open in this process or another; nobody opens it in the
+    /// meantime. Returns nil if it is open, or if there is no file.
     func whileClosed<R>(
         path: String, fileSystem: any FileSystem, options: Database.OpenOptions,
         _ body: (Database) throws(EngineError) -> R

@@ -21,7 +21,7 @@ package enum EngineError: Error, Equatable {
     /// While writing: an earlier commit failed in a way that allows only reading until the file is reopened.
     case latched(String)
     /// While opening: other processes have the file open, and the lock file at `path`, through which they coordinate,
-    /// is not theirs any more.
+    /// is no longer theirs.
     case lockFile(path: String)
     /// While opening: the file at `path` has the name of the lock file but belongs to another program. It is left
     /// unchanged.

@@ -6,7 +6,7 @@ internal import RegnumSystem
 
 /// An error of inspecting a file. **Unstable**, like `Inspector`.
 public struct InspectionError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The exact reason. Reasons that `Realm.Error.Reason` has, too, have the same raw values.
+    /// The exact reason. Reasons that also exist in `Realm.Error.Reason` have the same raw values.
     public enum Reason: String, Sendable, CaseIterable {
         /// The caller asked for something that the file does not have or does not allow.
         case unspecified
@@ -59,7 +59,7 @@ public struct InspectionError: Error, Sendable, Equatable, CustomStringConvertib
         case tooManyFiles
         /// A component of the path has more bytes than the file system allows.
         case nameTooLong
-        /// The path is a loop of symbolic links, or a link is in place of a file.
+        /// The path contains a loop of symbolic links, or there is a link at the path instead of a file.
         case linkLoop
     }
 

@@ -43,7 +43,7 @@ public final class Inspector {
                 }
             } catch { throw .system(error) }
             var options = Database.OpenOptions(isReadOnly: isReadOnly)
-            // An inspector has to find damage, not to fail on it.
+            // An inspector must report damage, not fail because of it.
             options.checksSmallFiles = false
             options.takesOlderCommit = isReadOnly
             options.encryptionKey = key

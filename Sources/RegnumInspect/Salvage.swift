@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies what can be read of a damaged file into a new one, in two passes: first the objects with their values, then
-// the links between them, which need the keys of the new objects.
+// Copies the readable content of a damaged file into a new file, in two passes: first the objects with their values,
+// then the links between them, which need the keys of the new objects.
 
 public import Foundation
 package import RegnumEngine
 internal import RegnumSystem
 
-/// What was salvaged of a damaged file, and what was lost. **Unstable**, like `Inspector`.
+/// The objects that were salvaged from a damaged file, and the losses. **Unstable**, like `Inspector`.
 public struct SalvageReport: Sendable, Equatable {
     /// One class of objects.
     public struct Table: Sendable, Equatable {
@@ -43,11 +43,11 @@ extension Inspector {
     /// objects that it owns.
     ///
     /// If the catalog or the schema of the newest commit is damaged and the inspector is read-only, the commit before
-    /// it is salvaged. Of a file that was cut off, or that has lost its commit slots, the readable rest is salvaged.
-    /// Without a catalog and a schema nothing can be salvaged, because the bytes have no known meaning.
+    /// it is salvaged. If a file was cut off, or has lost its commit slots, the readable rest is salvaged. Without a
+    /// catalog and a schema nothing can be salvaged, because the bytes have no known meaning.
     ///
-    /// `encryptionKey` encrypts the new file. Throws `InspectionError` if there is something at `path`, if no catalog
-    /// can be read, or if the new file cannot be written. O(file).
+    /// `encryptionKey` encrypts the new file. Throws `InspectionError` if something already exists at `path`, if no
+    /// catalog can be read, or if the new file cannot be written. O(file).
     public func salvage(to path: String, encryptionKey: Data? = nil) throws -> SalvageReport {
         let key = try Self.engineKey(encryptionKey, path)
         let source = try inspecting(database.path) { () throws(EngineError) in try database.makeSession() }
@@ -85,7 +85,7 @@ package struct Salvage {
     private let source: Session
     private let target: Session
     package private(set) var report = SalvageReport()
-    /// The new keys of objects by their old keys, by table.
+    /// For each table, the new keys of its objects by their old keys.
     private var keys: [TableKey: [ObjectKey: ObjectKey]] = [:]
     /// The embedded objects that have an owner in the new file, by the table of the old file.
     private var owned: [TableKey: Set<ObjectKey>] = [:]
@@ -96,7 +96,7 @@ package struct Salvage {
         self.target = target
     }
 
-    /// Writes what can be read into the target, in one transaction. Throws if the target cannot be written.
+    /// Writes the readable content into the target, in one transaction. Throws if the target cannot be written.
     package mutating func run() throws(EngineError) {
         if let passed = source.database.passedOver { report.lose(passed.words) }
         try target.beginWrite()
@@ -199,7 +199,7 @@ package struct Salvage {
             { group throws(EngineError) in
                 defer { unreadable = [] }
                 if let primary = table.definition.primaryKey, unreadable.contains(primary) {
-                    // Without their primary keys they would be other objects.
+                    // Without their primary keys the objects would lose their identity.
                     losses.append("\(table.definition.name): \(group.pointee.count) objects without their primary keys")
                     return
                 }

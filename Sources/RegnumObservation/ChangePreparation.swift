@@ -13,7 +13,7 @@ package final class ChangePreparation: @unchecked Sendable {
     // Sendable: everything except `newer` and `older` is used by one thread at a time, in the order above; the callers
     // synchronize the hand-over from one to the next.
 
-    /// The version last delivered to observers; nil if none of them has begun.
+    /// The version last delivered to observers; nil if no observer has begun yet.
     package let older: Session?
     /// The version to deliver.
     package let newer: Session
@@ -21,7 +21,7 @@ package final class ChangePreparation: @unchecked Sendable {
     private let regions: [Region]
     private var twins: [(query: ObservedQuery, twin: ObservedQuery)] = []
     private var known: Set<ObjectIdentifier> = []
-    /// With the query as it is observed, which is retained because its address may be its key.
+    /// Queries that are about to be observed. `original` is retained because its address may be the key.
     private var firsts: [ObservedQueries.Key: (table: TableKey, query: ObjectQuery, original: ObjectQuery)] = [:]
     private var found: [ObservedQueries.Key: ObservedQuery] = [:]
     private var walk: RegionTraversal?
@@ -74,8 +74,10 @@ package final class ChangePreparation: @unchecked Sendable {
         }
     }
 
-    /// Moves the observed queries to the newer version, and offers the results of new queries to the observers that
-    /// begin; nil if `run` failed, in which case nothing has moved. Must be kept alive while observers are asked.
+    /// Moves the observed queries to the newer version, and offers the results of new queries to observers that are
+    /// about to begin. Returns the traversal; nil if `run` failed, in which case nothing has moved, or if there is no
+    /// older version. The caller must keep this object alive until all observers have been processed, because offers
+    /// are found by the addresses of objects that it retains.
     package func adopt(in queries: ObservedQueries) -> RegionTraversal? {
         if failure != nil { return nil }
         queries.offer(found)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // An ordered sequence of keys in chunks. Finding, inserting and removing an element costs O(log n + chunk), and its
 // position is known without counting. Each element takes the 8 bytes of its key, and at most as much again if chunks
-// are half empty. The mark of the first element of each chunk is cached once requested, so that most of a search does
-// not visit the objects, which are scattered.
+// are half empty. The mark of the first element of each chunk is cached once requested, so that most steps of a search
+// do not visit the objects, which are scattered in memory.
 
 import RegnumEngine
 import RegnumQuery
@@ -76,7 +76,7 @@ struct KeyChunks {
 
     /// The number of elements for which `isBefore` is true; they must come before all others. O(log n) calls.
     func partition<E: Error>(_ isBefore: (ObjectKey) throws(E) -> Bool) throws(E) -> Int {
-        // Find the first chunk whose first element is not one of them.
+        // Find the first chunk for whose first element `isBefore` is false.
         var low = 0
         var high = chunks.count
         while low < high {
@@ -111,7 +111,7 @@ struct KeyChunks {
         return try partition(behind: next - 1, isBefore)
     }
 
-    /// The number of chunks whose first element comes first.
+    /// The number of chunks whose first element comes before the object with `mark`.
     private mutating func chunksBeginning<E: Error>(
         before mark: OrderMark, _ markOf: (ObjectKey) throws(E) -> OrderMark,
         _ isBefore: (ObjectKey) throws(E) -> Bool
@@ -137,7 +137,7 @@ struct KeyChunks {
         return low
     }
 
-    /// Partitions within a chunk whose first element comes first; -1 means no chunk.
+    /// Partitions within a chunk for whose first element `isBefore` is true; -1 means that there is no such chunk.
     private func partition<E: Error>(behind chunk: Int, _ isBefore: (ObjectKey) throws(E) -> Bool) throws(E) -> Int {
         if chunk < 0 { return 0 }
         var low = 1

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The observed queries of one Realm. Equal queries share one `ObservedQuery`, so ten observers of the same results cost
-// one.
+// as much as one.
 
 package import RegnumEngine
 package import RegnumQuery
@@ -21,13 +21,13 @@ package final class ObservedQueries {
     private var offers: [Key: ObservedQuery] = [:]
     /// The tables of queries that do not select a whole table.
     private var tables: Set<TableKey> = []
-    /// The number of entries at which ended ones are removed.
+    /// When there are this many entries, those without observers are removed.
     private var most = 64
 
     package init() {}
 
-    /// Returns the observed query at the session's current version; nil stands for all objects of the table. The caller
-    /// retains it for as long as it observes.
+    /// Returns the observed query at the session's current version. A nil `query` stands for all objects of the table.
+    /// The caller retains the result for as long as it observes it.
     package func query(
         _ query: ObjectQuery?, of table: TableKey, in session: Session
     ) throws(EngineError) -> ObservedQuery {

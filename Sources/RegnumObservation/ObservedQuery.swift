@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The observed objects of a table: the result of a query in the version last delivered to observers, and how it differs
-// now. All observers of equal queries share one instance.
+// The observed objects of a table: the result of a query in the version last delivered to observers, and the changes to
+// the result since. All observers of equal queries share one instance.
 //
 //     deciding objects (inserted, deleted, or changed in a column the query reads)
 //       ├─ evaluated one by one ──▶ removed from their old positions, inserted at their new ones
@@ -13,7 +13,7 @@
 package import RegnumEngine
 package import RegnumQuery
 
-/// Counters of work, for tests that prove it independent of the number of objects.
+/// Counters of work, for tests that prove that it does not depend on the number of objects.
 package struct ObservedWork: Equatable, Sendable {
     /// The number of runs of the whole query, including the first.
     package var runs = 0
@@ -42,8 +42,8 @@ package final class ObservedQuery {
     private var rows: [BlockRef?] = []
     package private(set) var work = ObservedWork()
 
-    /// The traversal that led to this version, while it exists; then the moves it caused, and the last change set
-    /// returned for it.
+    /// The traversal that led to this version, while it exists. The next properties are the moves that it caused, and
+    /// the last change set returned for it.
     private weak var walk: RegionTraversal?
     private var moves = CollectionChanges()
     /// New positions of objects that were inserted again; nil for those that were left out.
@@ -173,7 +173,7 @@ package final class ObservedQuery {
         return decided
     }
 
-    /// True if each deciding object is evaluated by itself.
+    /// True if each deciding object is to be evaluated on its own.
     private func isOneByOne(_ deciding: Set<ObjectKey>, _ reads: QueryRegion) -> Bool {
         reads.isEachForItself && deciding.count <= Self.fewest + keys.count / 32
     }

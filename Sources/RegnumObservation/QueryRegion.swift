@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The data that the result of a query depends on: the columns of its own table that determine membership and order, the
-// links through which other tables do, and whether each object is decided by itself.
+// links through which other tables affect them, and whether membership is decided for each object separately.
 
 package import RegnumEngine
 package import RegnumQuery

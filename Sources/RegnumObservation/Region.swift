@@ -38,7 +38,7 @@ package final class Region: Sendable {
         self.remainingDepth = remainingDepth
     }
 
-    /// True if a traversal caches the modified objects. False if computing them again is just as fast.
+    /// True if a traversal caches the modified objects. False if it is just as fast to compute them again.
     var isKept: Bool { columns == nil || !steps.isEmpty }
 
     /// Every property, and links to `depth`.

@@ -17,7 +17,7 @@ internal import RegnumSystem
 /// ```
 ///
 /// No other program may write to the file at the same time. Realm's own lock is not taken, because that would write to
-/// the lock file. Reading a file that changes throws an error of damage, or returns values of two states.
+/// the lock file. Reading a file while it changes may throw a damage error, or return values of two different states.
 ///
 /// Thread: use an instance, its cursors and its objects from one thread at a time. Memory: at most about 64 MiB of the
 /// file, and the contents of objects in use; address space for the whole file.
@@ -40,8 +40,8 @@ public final class RealmFile {
     /// The tables of classes, in the order of the file.
     public var classes: [RealmFileTable] { tables.filter(\.isClass) }
 
-    /// Texts read so far in which bytes that are no UTF-8 were replaced by U+FFFD. Increases when a value with such a
-    /// text is read, each time.
+    /// The number of texts read so far in which invalid UTF-8 was replaced by U+FFFD. Increases each time a value with
+    /// such a text is read.
     package var replacedTextCount: Int { reader.replacedTexts }
 
     let path: String
@@ -54,7 +54,7 @@ public final class RealmFile {
     /// - Parameters:
     ///   - url: The file, which must exist.
     ///   - encryptionKey: The 64-byte key of an encrypted file.
-    ///   - snapshot: `.previous` reads the commit before the newest one, for the examination of damaged files.
+    ///   - snapshot: `.previous` reads the commit before the newest one, to examine damaged files.
     /// - Throws: `RealmFileError` if the file cannot be read, is not in Realm's format, has an unknown format version,
     ///   or does not match the key.
     /// - Complexity: O(schema).
@@ -72,7 +72,7 @@ public final class RealmFile {
         self.clusterShift = clusterShift
         do throws(RealmFileError) {
             let status = try reading { () throws(SystemError) in try PosixFileSystem.shared.status(path) }
-            // Opening a pipe would wait until another program opens it for writing.
+            // Opening a pipe would block until another program opens it for writing.
             if status?.kind == .other {
                 throw RealmFileError(.notARealmFile, "it is a device, a pipe or a socket, not a file")
             }

@@ -15,7 +15,8 @@ public struct RealmFileError: Error, Sendable, Equatable {
         case permissionDenied
         /// The system could not read the file.
         case unreadable
-        /// The file is empty, or not in Realm's format. An encrypted file opened without its key gives this error, too.
+        /// The file is empty, or not in Realm's format. This is also the error for an encrypted file that is opened
+        /// without its key.
         case notARealmFile
         /// A key was given for a file that is not encrypted.
         case notEncrypted
@@ -23,7 +24,7 @@ public struct RealmFileError: Error, Sendable, Equatable {
         case wrongKey
         /// This build cannot read encrypted files: the package trait `Encryption` is off.
         case encryptionUnavailable
-        /// The file has a format that no released version of Realm wrote, or the preview of a later one.
+        /// The file has a format that no released version of Realm wrote, or that this reader does not know.
         case unsupportedFormat(Int)
         /// Realm started to upgrade the file from format 9 and did not finish.
         case unfinishedUpgrade
@@ -55,7 +56,7 @@ public struct RealmFileError: Error, Sendable, Equatable {
         self.location = location
     }
 
-    /// Creates all errors of damage with a node: a breakpoint here catches them.
+    /// Creates every damage error that concerns a node, so that one breakpoint here catches them all.
     static func damaged(_ ref: Int, _ reason: String) -> RealmFileError {
         RealmFileError(.damaged, reason, ref: UInt64(truncatingIfNeeded: ref))
     }

@@ -3,7 +3,7 @@
 
 /// A table of a file. Tables whose names begin with "class_" hold the objects of a class.
 public struct RealmFileTable: Sendable {
-    /// How the objects of a class exist.
+    /// The kind of a class.
     public enum Kind: Sendable, Equatable {
         case topLevel
         /// Each object belongs to one object that links to it.

@@ -55,7 +55,7 @@ public struct RealmFileObjectId: Sendable, Hashable, CustomStringConvertible {
     private let high: UInt64
     private let low: UInt32
 
-    /// From 12 bytes.
+    /// Reads the 12 bytes at `bytes`.
     package init(_ bytes: UnsafeRawPointer) {
         high = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
         low = UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt32.self))

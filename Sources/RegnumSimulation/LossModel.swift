@@ -13,8 +13,8 @@ package enum LossModel: CaseIterable, Sendable {
     case prefix
     /// Each write survives or not; all length changes survive.
     case writes
-    /// Like `writes`, but the last length changes may be lost: a file that grew without its bytes holds zeros there,
-    /// and one that did not grow has no bytes there.
+    /// Like `writes`, but the last length changes may be lost: a file whose new length survived without the written
+    /// bytes holds zeros there, and a file whose new length was lost ends before them.
     case lengths
     /// Each 512-byte sector of a write survives or not; lengths as in `lengths`.
     case sectors
@@ -27,7 +27,7 @@ package struct SimulatedFailure: Sendable, Equatable {
     /// The index of the call, from 0, among all calls or among those of `operation`.
     package var call: Int
     package var kind: SystemError.Kind
-    /// Whether all later calls fail, too.
+    /// Whether all later calls fail as well.
     package var isPersistent: Bool
     /// The operation whose calls fail, named as in errors ("write", "sync", "allocate" ...), or nil for any.
     package var operation: String?

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The seeds of a random test: fixed ones, in CI one more that changes from commit to commit, or instead of those the
-// seeds that the environment asks for.
+// The seeds of a random test: a fixed list, to which CI adds one that changes with each commit. An environment variable
+// can replace all of them.
 
 import RegnumSystem
 
@@ -13,8 +13,9 @@ package struct RunSeed: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "REGNUM_SEED=\(value)" }
 
     /// The seeds of a test: `fixed`, then the number in the environment variable `REGNUM_ROTATING` if it is set. If
-    /// `REGNUM_SEED` is set, the seeds are as many numbers as there are fixed ones, from that number on: so a failed
-    /// seed can be repeated, and a new number still covers every case that a test chooses by the remainder of its seed.
+    /// `REGNUM_SEED` is set, the seeds are consecutive numbers from that one on, as many as there are fixed seeds. So a
+    /// failed seed can be repeated, and any number still covers every case that a test chooses by the remainder of its
+    /// seed.
     package static func list(_ fixed: ClosedRange<UInt64>) -> [RunSeed] {
         list(fixed, given: given, rotating: rotating)
     }

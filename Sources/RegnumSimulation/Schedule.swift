@@ -30,7 +30,7 @@ package final class Schedule: @unchecked Sendable {
         var files: [any File] = []
     }
 
-    /// A turn that one thread waits for and another gives.
+    /// A turn that one thread waits for and another grants.
     private final class Turn: @unchecked Sendable {
         // Unchecked: guarded by the monitor.
         private let monitor = Monitor()

@@ -14,7 +14,7 @@ final class SimulatedNode: @unchecked Sendable {
     private(set) var live: ReservedMemory?
     /// The length that programs see.
     private(set) var byteCount: Int
-    /// The bytes that the disk certainly holds; their count is the durable length.
+    /// The bytes that are certain to be on the disk; their count is the durable length.
     var durable: [UInt8]
     /// The number of failed syncs.
     var failedSyncs = 0
@@ -82,7 +82,7 @@ enum PendingOperation {
         }
     }
 
-    /// The directory to whose order of changes this change of a name belongs.
+    /// For a change of a name, the directory whose changes are kept in order with it.
     var directory: String? {
         switch self {
         case .write, .grow, .cut: nil
@@ -270,8 +270,8 @@ extension [UInt8] {
         }
     }
 
-    /// Truncates, or extends with zeros. Extends all at once, because element by element took five sixths of the time
-    /// of a debug build's tests, and by an append, so that a file that grows step by step is not copied each time.
+    /// Truncates, or extends with zeros. Extends all at once, because extending element by element took five sixths of
+    /// the time of a debug build's tests. Appends, so that a file that grows step by step is not copied each time.
     mutating func setCount(_ newCount: Int) {
         if newCount <= count { return removeLast(count - newCount) }
         let added = newCount - count

@@ -26,7 +26,8 @@ package final class SimulatedFileSystem: FileSystem {
     let openCount = Atomic<Int>(0)
     private let device: UInt64
 
-    /// `reservedByteCount` is the address space reserved for each open file, and so its maximum length.
+    /// `reservedByteCount` is the address space reserved for each open file, and therefore the maximum length of a
+    /// file.
     package init(seed: UInt64 = 1, isShared: Bool = true, reservedByteCount: Int = 4 << 30) {
         self.isShared = isShared
         self.reservedByteCount = reservedByteCount
@@ -140,8 +141,9 @@ extension SimulatedFileSystem {
         disk.withLock { $0.callCounts[operation, default: 0] }
     }
 
-    /// The call that fails, if any. A failing write leaves some first part written. After a failing sync it stays
-    /// unknown for good whether the bytes written before it are durable. Every other failing call does nothing.
+    /// The call that fails, if any. A failing write still writes some part of its bytes, from the beginning. After a
+    /// failing sync it stays unknown for good whether the bytes written before it are durable. Every other failing call
+    /// does nothing.
     package var failure: SimulatedFailure? {
         get { disk.withLock { $0.failure } }
         set { disk.withLock { $0.failure = newValue } }
@@ -160,7 +162,7 @@ extension SimulatedFileSystem {
         set { disk.withLock { $0.recordedCalls = newValue } }
     }
 
-    /// Makes every call from the one with that index on fail with `.io` and do nothing, as without power.
+    /// Makes every call from index `call` on fail with `.io` and do nothing, as if the power were off.
     package func crashAfterCall(_ call: Int) {
         disk.withLock { $0.powerEnds = call }
     }
@@ -210,7 +212,7 @@ extension SimulatedFileSystem {
     /// The paths of all files, sorted. Not counted as a call.
     package var paths: [String] { disk.withLock { $0.names.keys.sorted() } }
 
-    /// The number of open files, with their locks, and of regions, which keep a file open in a real system, too. Not
+    /// The number of open files, with their locks, and of regions, which also keep a file open in a real system. Not
     /// counted as a call.
     package var openFileCount: Int { openCount.load(ordering: .acquiring) }
 

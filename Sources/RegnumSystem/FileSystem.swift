@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The seam to the operating system: all input and output of the engine goes through `FileSystem` and `File`. There are
 // three implementations: POSIX, in memory, and the simulated disk of RegnumSimulation, which crashes on demand. A call
-// through the protocols costs 3 ns, little against a system call, and is made once per operation, never per row: data
-// is read through `MappedRegion.base`.
+// through the protocols costs 3 ns, which is little compared with a system call. Such calls are made once per
+// operation, never per row: rows are read through `MappedRegion.base`.
 
 /// How a file is opened.
 package enum OpenMode: Sendable, Equatable {
@@ -38,11 +38,11 @@ extension OpenMode {
 package enum SyncKind: Sendable {
     /// The bytes and the length of the file are on stable storage (`fdatasync`).
     case data
-    /// All other metadata of the file, too (`fsync`); for a file that was just created.
+    /// Like `data`, and all other metadata of the file (`fsync`). Needed for a file that was just created.
     case full
 }
 
-/// What is at a path: its kind, length, permissions and identity.
+/// The status of a file or directory: kind, length, permissions and identity.
 package struct FileStatus: Sendable, Equatable {
     package enum Kind: Sendable { case file, directory, other }
     package var kind: Kind
@@ -76,8 +76,7 @@ package protocol FileSystem: AnyObject, Sendable {
     func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File
     /// The status of the file or directory at `path`, or nil if there is none. Follows symbolic links.
     func status(_ path: String) throws(SystemError) -> FileStatus?
-    /// The path that the symbolic link `path` leads to; `path` itself if it is not a link, or if the link leads
-    /// nowhere.
+    /// The target of the symbolic link `path`; `path` itself if it is not a link, or if the target does not exist.
     func linked(_ path: String) -> String
     /// Removes the file; throws `.notFound` if there is none.
     func remove(_ path: String) throws(SystemError)
@@ -91,8 +90,9 @@ package protocol FileSystem: AnyObject, Sendable {
     func syncDirectory(containing path: String) throws(SystemError)
     /// Fills `buffer` with random bytes for seeds, identifiers and nonces. Deterministic in a simulation.
     func fillRandom(_ buffer: UnsafeMutableRawBufferPointer)
-    /// Opens the other files, deleted or not, on which a process that holds a lock in `bytes` of `file` holds a lock in
-    /// `bytes`, too. Returns none if the system does not show the locks of other processes.
+    /// Finds the processes that hold a lock in `bytes` of `file`, and opens every other file, deleted or not, in which
+    /// one of them holds a lock in `bytes`. Returns an empty array if the system does not show the locks of other
+    /// processes.
     func filesLocked(at bytes: Range<Int>, besides file: FileIdentity) -> [any File]
     /// True if several processes can open one file, so that the lock file `<path>.lock` is needed.
     var isShared: Bool { get }
@@ -153,15 +153,15 @@ package protocol File: AnyObject, Sendable {
     func isLocked(bytes: Range<Int>) throws(SystemError) -> Bool
     /// A range of those bytes that another open file has locked as one range; nil if none is locked.
     func lockedBytes(in bytes: Range<Int>) throws(SystemError) -> Range<Int>?
-    /// Gives this file, just created for its owner alone and still empty, the access rights of `other`: the users of
-    /// `other` can use this file, and nobody else, as far as the permissions of owner, group and others can express
-    /// that.
+    /// Gives this file, which was just created for its owner alone and is still empty, the access rights of `other`.
+    /// Afterwards the users of `other` can use this file and nobody else can, as far as the permissions of owner, group
+    /// and others can express that.
     ///
-    /// With `asReplacement` it gets the owner and the group of `other` if the process may set them, all permissions
-    /// that this allows, and on Linux the access list. Otherwise the process's file mode creation mask clears some
-    /// permissions, and if `other` has an access list, all but the owner's are cleared. Returns false if `other` has an
-    /// access list that this replacement cannot get: then the users who can use it are not those of `other`. Does
-    /// nothing if files have no owners.
+    /// With `asReplacement` the file gets the owner and the group of `other` if the process may set them, all
+    /// permissions that this allows, and on Linux the access list. Otherwise the process's file mode creation mask
+    /// clears some permissions, and if `other` has an access list, all but the owner's are cleared. Returns false if
+    /// `other` has an access list that could not be copied to this replacement: then the two files are not accessible
+    /// to the same users. Does nothing if files have no owners.
     @discardableResult
     func takeAccess(of other: any File, asReplacement: Bool) -> Bool
     /// Closes the file and releases its locks. Regions stay mapped, and can be extended, until they are released. Every
@@ -173,7 +173,7 @@ extension File {
     package func fillHoles(_ byteCount: Int) throws(SystemError) {}
 
     /// Polls: the first pause is 20 µs, and pauses double up to 1 ms. For an exclusive lock they double up to 50 µs,
-    /// because a busy holder releases the lock for others only that long (`Database.lockWriter`).
+    /// because a busy holder releases the lock for only that long (`Database.lockWriter`).
     package func lock(byte: Int, isShared: Bool, until deadline: UInt64) throws(SystemError) -> Bool {
         var pause: UInt64 = 20_000
         while try !(isShared ? tryLockShared(byte: byte) : tryLock(byte: byte)) {

@@ -12,7 +12,7 @@ package final class MemoryByteLocks: Sendable {
 
     package init() {}
 
-    /// Returns true if `owner` now holds the lock, including when it held it before.
+    /// Returns true if `owner` now holds the lock, even if it already held the lock before.
     package func tryLock(byte: Int, owner: ObjectIdentifier) -> Bool {
         take(byte, owner, isShared: false)
     }

@@ -44,7 +44,7 @@ package final class PosixFileSystem: FileSystem {
             }
         } catch {
             guard error.kind == .isDirectory else { throw error }
-            // A directory is in the way at the target, not at the source.
+            // The error concerns a directory at the target, not at the source.
             throw SystemError(.isDirectory, "rename", target, code: error.code)
         }
     }
@@ -52,14 +52,14 @@ package final class PosixFileSystem: FileSystem {
     package func renameIfAbsent(_ source: String, to target: String) throws(SystemError) {
         if target.utf8.contains(0) { throw SystemError(.notFound, "rename", source) }
         let result = withUTF8Path(source) { source in withUTF8Path(target) { SystemCalls.link(source, $0) } }
-        // The file has its new name. If the old name cannot be removed, that is not an error: it is removed with the
-        // next leftovers.
+        // The file has its new name. Failing to remove the old name is not an error: the old name is removed later,
+        // like other leftovers.
         if result == 0 {
             try? remove(source)
             return
         }
         if !SystemCalls.isUnsupportedLink(result) { throw SystemError(code: Int32(-result), "rename", target) }
-        // The file system has no hard links, so all that is left is to check first.
+        // The file system has no hard links, so the only option is to check first.
         if try status(target) != nil { throw SystemError(.exists, "rename", target) }
         try rename(source, to: target)
     }

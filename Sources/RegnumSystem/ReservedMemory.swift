@@ -14,7 +14,7 @@ package final class ReservedMemory: @unchecked Sendable {
     @exclusivity(unchecked) package private(set) var present: Int
 
     private static let modest = 1 << 32
-    /// The initial size of a growing reservation, and the least step by which it grows.
+    /// The initial size of a growing reservation, and the smallest step by which it grows.
     private static let step = 1 << 16
     /// The offset from which the system is asked for large pages; `byteCount` if it is not asked.
     private let largePagesStart: Int
@@ -71,7 +71,7 @@ package final class ReservedMemory: @unchecked Sendable {
     @inline(never)
     private func grow(to count: Int) throws(SystemError) {
         precondition(count <= byteCount, "more bytes than were reserved")
-        // Grows by an eighth if the system allows it, else by what was asked for.
+        // Grows by an eighth if the system allows it, otherwise by the requested amount.
         for wanted in [max(count, present + max(Self.step, present / 8)), count] {
             let end = min(SystemCalls.wholePages(wanted), byteCount)
             if AddressSpace.grow(base, from: present, to: end, isReadable: true) {

@@ -10,7 +10,7 @@ package struct SystemError: Error, Equatable, CustomStringConvertible {
         case nameTooLong
         /// The file system does not allow the name.
         case invalidName
-        /// The path is a loop of symbolic links, or a link is in place of the file.
+        /// The path contains a loop of symbolic links, or there is a link at the path instead of the file.
         case linkLoop
         /// The path leads to a device, a pipe or a socket.
         case notAFile

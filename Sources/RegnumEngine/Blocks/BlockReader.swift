@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resolves refs to verified bytes. A block is checked against the tag in its ref when this process first reads it. One
-// word per page, computed from everything that the ref says of the block, records the result: nothing needs
-// invalidation, because a reused page has a new birth. A ref that says anything else of a verified block (its kind, its
-// length) has another word, so it is checked itself, and refused.
+// word per page, computed from everything that the ref says about the block, records the result. Nothing needs to be
+// invalidated, because a reused page has a new birth. A ref that says something different about a verified block
+// (another kind or length) has another word, so the block is checked against it, and refused.
 //
 // Blocks of a plain file are read from the mapped file. Those of an encrypted file are decrypted at their first access,
 // to the same offset in private memory of the same size, so that all other code is the same for both.
@@ -26,8 +26,8 @@ package final class BlockReader: @unchecked Sendable {
     var fileBase: UnsafeRawPointer { region.base }
     /// Decrypted blocks; nil for a plain file.
     private let decrypted: ReservedMemory?
-    /// 63 bits computed from the ref and one bit that is set, per page; 0 = not verified. Reserved for the region's
-    /// capacity, touched only where used.
+    /// Per page, 63 bits computed from the ref and one bit that is always set; 0 = not verified. Reserved for the
+    /// region's capacity; only the parts in use are touched.
     private let verified: UnsafeMutablePointer<Atomic<UInt64>>
     private let verifiedMemory: ReservedMemory
     /// Random factors of the words: unpredictable, so that no file can be crafted with two refs that have the same
@@ -154,8 +154,8 @@ package final class BlockReader: @unchecked Sendable {
     private func decrypt(
         _ ref: BlockRef, _ cipher: BlockCipher, to target: UnsafeMutableRawPointer
     ) throws(EngineError) {
-        // Other threads may be reading what was decrypted there before: it stays until this block has passed every
-        // check.
+        // Other threads may be reading bytes that were decrypted there before: those stay until this block has passed
+        // every check.
         let isUsed = (ref.page..<ref.page + UInt64(ref.pageCount)).contains {
             verified[Int($0)].load(ordering: .acquiring) != 0
         }

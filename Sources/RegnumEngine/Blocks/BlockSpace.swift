@@ -8,7 +8,7 @@ package final class BlockSpace {
     /// Committed blocks that this transaction frees.
     @exclusivity(unchecked) package private(set) var freed: [BlockRef] = []
 
-    /// Why the running transaction cannot be committed: a change failed half way; see Session+Refusals.
+    /// The reason why the running transaction cannot be committed: a change failed halfway; see Session+Refusals.
     @exclusivity(unchecked) var failure: EngineError?
     /// The number of sessions that read the uncommitted state of the running transaction.
     @exclusivity(unchecked) var snapshots = 0

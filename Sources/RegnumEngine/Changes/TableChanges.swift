@@ -90,8 +90,8 @@ extension Session {
         return all
     }
 
-    /// As `changes(since:in:)`; stops and returns nil if more than `limit` objects of one table differ, or if about an
-    /// eighth as many row groups would have to be compared.
+    /// Like `changes(since:in:)`; stops and returns nil if more than `limit` objects of one table differ, or if about
+    /// an eighth as many row groups would have to be compared.
     package func changes(
         since older: Session, in wanted: (TableKey) -> Bool, atMost limit: Int
     ) throws(EngineError) -> [TableChanges]? {

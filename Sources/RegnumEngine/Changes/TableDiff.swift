@@ -47,7 +47,7 @@ struct TableDiff {
 
     private let older: Table
     private let newer: Table
-    /// The most objects that may differ; see `Session.changes(since:in:atMost:)`.
+    /// The maximum number of objects that may differ; see `Session.changes(since:in:atMost:)`.
     private let limit: Int
     /// Maps column numbers of the newer version to those of the older one; nil for columns that it does not have.
     private let olderColumns: [Int?]
@@ -107,8 +107,8 @@ struct TableDiff {
         if depth > FormatLimits.treeDepth + 1 { throw corrupted("a tree is too deep or too large") }
     }
 
-    /// Returns the children that differ between two nodes of the same level with equally many children; nil for other
-    /// blocks. A child that has another position in the other node is in both lists.
+    /// Returns the children that differ between two nodes of the same level with the same number of children; nil for
+    /// other blocks. A child that has another position in the other node is in both lists.
     private static func differing(
         _ before: BlockRef, _ after: BlockRef, _ olderSpace: BlockSpace, _ newerSpace: BlockSpace
     ) throws(EngineError) -> ([BlockRef], [BlockRef])? {
@@ -357,7 +357,8 @@ private struct ColumnComparison {
         return a == b || Memory.compare(a + start &* width, b + start &* width, (end &- start) &* width) == 0
     }
 
-    /// Compares texts: those after one that has grown lie at other offsets in their heap.
+    /// Compares texts by their bytes, not by their offsets: if one text has grown, those after it are at other offsets
+    /// in the heap.
     private func areSameTexts(_ start: Int, _ end: Int) -> Bool {
         guard Self.word(before.blobs, start, end, 0) == Self.word(after.blobs, start, end, 0) else { return false }
         let p = before.bytes(start)
@@ -393,14 +394,14 @@ private struct ColumnComparison {
             guard let p = x.baseAddress, let q = y.baseAddress, x.count > 0 else { return true }
             if p == q || Memory.compare(p, q, x.count) == 0 { return true }
             guard before.isBlob(a), BlobRecord.length(p) == BlobRecord.length(q) else { return false }
-            // The blob may only have been moved, to shorten the file.
+            // The blob may merely have been moved, to shorten the file.
             return Self.holdSame(BlockRef(reading: p), BlockRef(reading: q), olderSpace, newerSpace, depth: 0)
         default:
             return before.integer(a) == after.integer(b) && before.nanoseconds(a) == after.nanoseconds(b)
         }
     }
 
-    /// True if two values in blocks of their own are equal, wherever the blocks lie. False if a block cannot be read.
+    /// True if two values in blocks of their own are equal, wherever the blocks are. False if a block cannot be read.
     private static func holdSame(
         _ a: BlockRef, _ b: BlockRef, _ olderSpace: BlockSpace, _ newerSpace: BlockSpace, depth: Int
     ) -> Bool {

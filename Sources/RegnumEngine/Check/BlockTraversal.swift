@@ -46,7 +46,8 @@ package enum BlockTraversal {
         database.proof.note(.whole)
     }
 
-    /// Returns the pages that the version seen by `session` needs, except its free log. Not inside a write transaction.
+    /// Returns the pages that the version seen by `session` needs, except its free log. Must not be called inside a
+    /// write transaction.
     package static func pages(_ session: Session) throws(EngineError) -> Set<UInt64> {
         var pages: Set<UInt64> = []
         func add(_ ref: BlockRef) { for page in 0..<UInt64(ref.pageCount) { pages.insert(ref.page + page) } }
@@ -70,7 +71,7 @@ package enum BlockTraversal {
         return pages
     }
 
-    /// `left`: how many more blocks of values may be visited, for all tables together.
+    /// `left`: the number of blocks of values that may still be visited, for all tables together.
     private static func checkBlobs(
         _ table: Table, _ left: inout Int, _ visit: (BlockRef) throws(EngineError) -> Void
     ) throws(EngineError) {

@@ -9,7 +9,7 @@ extension IntegrityCheck.Walk {
         guard definition.collection != .none || definition.type == .mixed else { return }
         let path = "\(table.definition.name).\(definition.name)"
         var (unreadable, unordered, miscounted) = (RepeatedFindings(), RepeatedFindings(), RepeatedFindings())
-        // For all rows together: in a damaged file each may lead to the same blocks.
+        // One limit for all rows together: in a damaged file several rows may lead to the same blocks.
         var left = ElementTree.blockLimit(table.session.space)
         try table.forEachGroup { group throws(EngineError) in
             for row in 0..<group.pointee.count {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Proves that a file is undamaged: each block of the newest version is compared with its checksum before the program
-// needs it, in the calling thread or by a background thread. Blocks that were compared once are not compared again
+// needs it, in the calling thread or by a background thread. Blocks that have been compared once are not compared again
 // while the file is open in the process, so a proof that starts over soon catches up with the previous one.
 //
 //   unproved --prove--> whole | damaged
-//   unproved --proveInBackground--> running --> whole | damaged | unproved (its result is not wanted any more)
+//   unproved --proveInBackground--> running --> whole | damaged | unproved (its result is no longer wanted)
 
 import RegnumSystem
 import Synchronization
 
-/// How far a database is proved. Any thread.
+/// The state of the proof of one database. Any thread.
 final class FileProof: Sendable {
     enum Result: Sendable {
         case whole
@@ -67,7 +67,7 @@ package final class BackgroundProof: Sendable {
 
 extension Database {
     /// Throws `.corrupted` unless every block of the newest version is undamaged. Reads everything once, about 8 GB a
-    /// second from memory; O(1) if the file was proved before. Of an encrypted file everything is decrypted into
+    /// second from memory; O(1) if the file was proved before. The whole content of an encrypted file is decrypted into
     /// memory. Does nothing for databases in memory.
     package func prove() throws(EngineError) {
         if isVolatile { return }
@@ -82,9 +82,9 @@ extension Database {
         }
     }
 
-    /// As `prove`, on a thread of its own that works a quarter of the time, as long as the result is retained. If the
-    /// proof ends with an error, calls `report` on that thread. Returns nil if the file was proved before; throws if it
-    /// was found damaged before.
+    /// Like `prove`, but on a thread of its own, which works a quarter of the time, and only while the result is
+    /// retained. If the proof ends with an error, calls `report` on that thread. Returns nil if the file was proved
+    /// before; throws if it was found damaged before.
     package func proveInBackground(
         report: @escaping @Sendable (EngineError) -> Void
     ) throws(EngineError) -> BackgroundProof? {
@@ -112,7 +112,7 @@ extension Database {
         return made
     }
 
-    /// Returns nil if the file is undamaged, or if the proof is not wanted any more.
+    /// Returns nil if the file is undamaged, or if the proof is no longer wanted.
     private func proveSlowly(_ status: BackgroundProof.Status) -> EngineError? {
         var pace = ProofPace()
         while true {
@@ -140,16 +140,16 @@ extension Database {
     }
 }
 
-/// Throttles a background thread. Time spent reading counts as work too, so that a slow disk has three quarters of its
-/// time for others.
+/// Throttles a background thread. Time spent reading counts as work too, so that even a slow disk is free for others
+/// three quarters of the time.
 private struct ProofPace {
     private static let slice: UInt64 = 5_000_000
     private static let longestPause: UInt64 = 100_000_000
 
     private var sliceStart: UInt64
     private var versionStart: UInt64
-    /// How long, in nanoseconds, one version is kept readable, during which its pages cannot be reused. Doubled each
-    /// time the proof did not finish, so that even a large file is proved eventually.
+    /// The time, in nanoseconds, for which one version is kept readable. During this time its pages cannot be reused.
+    /// Doubled each time the proof does not finish, so that even a large file is proved eventually.
     private var longestVersion: UInt64 = 10_000_000_000
 
     init() {

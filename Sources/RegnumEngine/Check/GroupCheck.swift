@@ -21,7 +21,7 @@ struct GroupCheck {
     private(set) var blobs: [Blob] = []
     private(set) var rows = 0
     private(set) var lastKey: UInt64 = 0
-    /// How many more blocks may be visited: a damaged tree may lead to one of them more than once.
+    /// The number of blocks that may still be visited: a damaged tree may lead to a block more than once.
     private var left: Int
 
     init(_ table: Table) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves that a database is whole, over all blocks that its newest version reaches. Findings carry the numbers of the
-// laws in `Documentation/FORMAT.md`: 1 to 3 and 8 to 15. This file checks pages, blocks and the parts of a table; the
-// laws of rows are in `GroupCheck`, those of indexes and links in `IndexCheck`, of collections in `CollectionCheck`, of
-// embedded rows in `OwnershipCheck`.
+// Proves that a database is undamaged by checking all blocks that its newest version reaches. Findings carry the
+// numbers of the laws in `Documentation/FORMAT.md`: 1 to 3 and 8 to 15. This file checks pages, blocks and the parts of
+// a table; the laws of rows are in `GroupCheck`, those of indexes and links in `IndexCheck`, of collections in
+// `CollectionCheck`, of embedded rows in `OwnershipCheck`.
 //
 // Cost: reads everything once; memory one byte per page. Any thread; waits for the writer lock.
 
@@ -26,7 +26,7 @@ package struct IntegrityReport: Sendable {
 }
 
 package enum IntegrityCheck {
-    /// The most findings that are collected.
+    /// The maximum number of findings that are collected.
     static let findingLimit = 100
 
     package static func run(_ database: Database) -> IntegrityReport {
@@ -255,7 +255,7 @@ package enum IntegrityCheck {
             var left = ElementTree.blockLimit(session.space)
             var pagesLeft = Int(clamping: session.current.highWater)
             for blob in groups.blobs {
-                // A damaged one counts as well, and does not hide those after it.
+                // A damaged one is counted as well, and does not hide those after it.
                 pagesLeft -= blob.ref.pageCount
                 let path = "\(name).\(table.definition.columns[blob.column].name) of object \(blob.key)"
                 attempt(path) { (walk) throws(EngineError) in

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what is still readable of a damaged table: a damaged block loses its own content and everything below it,
-// nothing else.
+// Reads the parts of a damaged table that are still readable: a damaged block makes its own content and everything
+// below it unreadable, but nothing else.
 
 /// A part of a table that cannot be read.
 package struct LostPart: Sendable, Equatable {

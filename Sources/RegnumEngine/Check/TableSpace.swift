@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many bytes of the file each part of a table occupies, for inspection.
+// The number of bytes of the file that each part of a table occupies, for inspection.
 
 /// Bytes, in whole pages, at the version that the session sees.
 package struct TableSpace: Sendable, Equatable {

@@ -6,7 +6,7 @@
 //        0    1  kind: 0 entries follow
 //        1    3  zero
 //        4    4  bytes of the keys k
-//        8    k  the keys: a list of strings (ListCodec), ascending by their UTF-8 bytes, none twice
+//        8    k  the keys: a list of strings (ListCodec), ascending by their UTF-8 bytes, no duplicates
 //        …       the values: a list of the column's type; nulls if the column or its links allow them
 
 import RegnumSystem

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds elements in a collection of any size, whether its parts lie in the row, in blocks or, while they are being
-// changed, in memory. A collection is one leaf, or nodes that count the elements below them, over leaves of equal
-// depth.
+// changed, in memory. A collection is one leaf, or nodes that count the elements below them, over leaves that are all
+// at the same depth.
 
 import RegnumSystem
 
@@ -79,7 +79,7 @@ struct ElementTree {
         try forEachBlock(ref, space, &left, body)
     }
 
-    /// As above; `left` is how many more blocks may be visited, for several collections together.
+    /// As above; `left` is the number of blocks that may still be visited, for several collections together.
     static func forEachBlock(
         _ ref: BlockRef, _ space: BlockSpace, _ left: inout Int, _ body: (BlockRef, UInt64) throws(EngineError) -> Void
     ) throws(EngineError) {
@@ -87,8 +87,8 @@ struct ElementTree {
         try tree.visit(ref, parentBirth: .max, level: nil, &left, body)
     }
 
-    /// The most blocks that a traversal may visit: a damaged tree may lead to a block more than once, but there are no
-    /// more blocks than pages.
+    /// The maximum number of blocks that a traversal may visit: a damaged tree may lead to a block more than once, but
+    /// there are no more blocks than pages.
     static func blockLimit(_ space: BlockSpace) -> Int {
         Int(clamping: space.reader.readablePages) + space.sealer.blockCount + 1
     }

@@ -248,7 +248,8 @@ package enum ListCodec {
             case .string: return .string(StoredText.string(bytes(i)))
             case .data: return .data([UInt8](bytes(i)))
             case .mixed:
-                // As `bytes`: damage that the checksum did not detect reads as null; the integrity check reports it.
+                // As in `bytes`, damage that the checksum did not detect is tolerated: it reads as null; the integrity
+                // check reports it.
                 do throws(EngineError) { return try MixedCodec.decode(bytes(i)) } catch { return .null }
             }
         }

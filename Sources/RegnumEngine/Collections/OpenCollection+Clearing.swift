@@ -8,7 +8,7 @@ struct ElementPass {
     /// Links that have not been found yet; at 0 the pass ends.
     var linksLeft: Int
     let kind: CollectionKind
-    /// How many more blocks may be visited: a damaged tree may lead to a block more than once.
+    /// The number of blocks that may still be visited: a damaged tree may lead to a block more than once.
     var blocksLeft: Int
     /// The number of elements visited.
     var position = 0

@@ -4,7 +4,7 @@
 import RegnumSystem
 
 extension OpenCollection {
-    /// What the row stores.
+    /// The form in which the row stores the collection.
     enum Sealed {
         case bytes([UInt8])
         /// As in `BlobRecord`: the byte count of a leaf, or the number of elements below a node.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A collection that the running transaction changes: the path to the changes is in memory, its leaves decoded; the rest
-// stays in blocks. The leaf that was changed last is cached, so that a loop of appends costs as much as with an array.
-// After a change has thrown, the transaction must be rolled back.
+// A collection that the running transaction changes: the path to the changes is in memory, with its leaves decoded; the
+// rest stays in blocks. The leaf that was changed last is cached, so that a loop of appends costs as much as with an
+// array. After a change has thrown, the transaction must be rolled back.
 
 import RegnumSystem
 

@@ -9,9 +9,10 @@ package struct OpenCollections {
         var key: ObjectKey
     }
 
-    /// The most collections that are held. Opening one more writes all back, a cost shared by as many.
+    /// The maximum number of collections that are held. Opening one more writes all of them back, so the cost is shared
+    /// by that many openings.
     package static let limit = 4096
-    /// The approximate bytes of decoded elements that may be held besides the collection in use.
+    /// The approximate bytes of decoded elements that may be held in addition to the collection in use.
     package static let byteLimit = 16 << 20
 
     /// The collection that was changed last.

@@ -16,7 +16,7 @@
 import RegnumSystem
 
 extension Database {
-    /// What a session passes to `commit`.
+    /// The sealed transaction that a session passes to `commit`.
     struct Sealed {
         var blocks: BlockSpace
         /// The pending root.
@@ -58,7 +58,7 @@ extension Database {
                 space, freed.count + unused.count + space.free.extents(in: spilledRuns).count, spilledRuns.count,
                 isSnapshot, sealer), sealer)
         let placement = try space.free.place(sealer.pageCounts, first: spaceManager.shrinking.moved)
-        // Spilled pages that are free now were given back in the meantime.
+        // Spilled pages that are free now were returned in the meantime.
         let returned = space.free.extents(in: spilledRuns)
         let skipped = unused + space.free.takeSkipped()
         for extent in skipped { try space.free.release(extent) }
@@ -275,8 +275,8 @@ extension Database {
 
     /// Truncates the file if it is much longer than its newest version needs and no other process has it open. Older
     /// versions that are still read need no pages there, or those pages would not be free. Runs only when all commits
-    /// are durable, so that any state after a power loss fits too. Nothing is lost if truncating fails. Skipped while
-    /// another thread or process writes: a finished commit does not wait for other transactions.
+    /// are durable, so that any state after a power loss fits as well. Nothing is lost if truncating fails. Skipped
+    /// while another thread or process writes: a finished commit does not wait for other transactions.
     func shrinkIfLong(_ version: Version) {
         do { guard try tryEnterWriter() else { return } } catch { return }
         defer { leaveWriter() }
@@ -293,7 +293,7 @@ extension Database {
         if let shared { shared.ifAlone(cut) } else { cut() }
     }
 
-    /// As `shrinkIfLong` for the newest version: for commits that no thread waited for.
+    /// Like `shrinkIfLong` for the newest version: for commits that no thread waited for.
     func shrinkSoon() {
         let version = versions.newest
         guard let count = try? file.byteCount(), Self.isLong(count, pages: version.highWater) else { return }

@@ -5,10 +5,10 @@
 //        │ relaxed: slot written                    └─failed─▶ abandoned: all queued commits fail together
 //        └──▶ published, `unsynced` ──▶ the next sync
 //
-// The blocks of a queued commit are in the file, its slot is not; only the next writer of this process sees it. The
-// writer lock is released as soon as the commit is queued, so the next transaction can run while the disk works. One
-// sync covers all commits queued in the meantime (group commit): it writes the slot of the last one, whose manifest
-// names the pages of all of them.
+// The blocks of a queued commit are in the file, but its slot is not; only the next writer of this process sees the
+// commit. The writer lock is released as soon as the commit is queued, so the next transaction can run while the disk
+// works. One sync covers all commits queued in the meantime (group commit): it writes the slot of the last one, whose
+// manifest names the pages of all of them.
 //
 // A relaxed commit writes its slot at once. It overwrites the slot of the previous relaxed commit, never that of the
 // last durable commit, and its manifest names all pages written since the durable one. After a power loss the newest
@@ -46,7 +46,7 @@ package final class CommitTicket: @unchecked Sendable {
         case failed(EngineError)
     }
     var state = State.waiting
-    /// What the threads that wait for this commit sleep on.
+    /// The condition variable of the threads that wait for this commit.
     fileprivate var waiting: Signal?
     fileprivate var waitingCount = 0
     /// Called once, on any thread, when the commit is durable or has failed; then nil, because sessions keep their
@@ -114,7 +114,7 @@ final class CommitQueue: @unchecked Sendable {
         var failures: Failures
     }
 
-    /// What this process knows of the newest commit in the file.
+    /// What this process knows about the newest commit in the file.
     enum Knowledge {
         /// The slots have not been read, or another process may have written since.
         case stale
@@ -125,7 +125,7 @@ final class CommitQueue: @unchecked Sendable {
 
     enum Health {
         case working
-        /// Nothing can be written until the file is reopened; why.
+        /// Nothing can be written until the file is reopened, for this reason.
         case failed(String)
     }
 
@@ -142,7 +142,7 @@ final class CommitQueue: @unchecked Sendable {
     private(set) var abandoned: [Abandoned] = []
     /// Incremented when commits are abandoned: the writer's view of the free space is then stale.
     private(set) var generation: UInt64 = 0
-    /// The least number of the next commit; two commits that a session may have seen never share a number.
+    /// The lowest number that the next commit may have; two commits that a session may have seen never share a number.
     private(set) var leastNumber: UInt64 = 0
 
     /// The newest published commit.
@@ -194,7 +194,7 @@ final class CommitQueue: @unchecked Sendable {
     }
     var mustRewrite: Bool { if case .mustRewrite = published { true } else { false } }
 
-    /// Why nothing can be written until the file is reopened; nil unless the database has failed.
+    /// The reason why nothing can be written until the file is reopened; nil unless the database has failed.
     var failure: String? { if case .failed(let why) = health { why } else { nil } }
 
     var isIdle: Bool { commits.isEmpty && unsynced == nil && !mustCatchUp }
@@ -205,7 +205,7 @@ final class CommitQueue: @unchecked Sendable {
         if let error = base?.failure { throw error }
     }
 
-    /// What one sync has to do.
+    /// The work of one sync.
     struct Work {
         var last: Commit?
         var count: Int
@@ -218,7 +218,7 @@ final class CommitQueue: @unchecked Sendable {
         var newest: UInt64
     }
 
-    /// Collects everything there is to sync. Call inside the monitor, with `isBusy` set.
+    /// Collects everything that is to be synced. Call inside the monitor, with `isBusy` set.
     func work() -> Work {
         assert(isBusy, "a sync needs the slots")
         let unsynced = unsynced
@@ -255,13 +255,13 @@ final class CommitQueue: @unchecked Sendable {
 
     // MARK: Slots
 
-    /// Takes the slots: from now to `endBusy` only the calling thread writes them and syncs.
+    /// Takes the slots: until `endBusy`, only the calling thread writes them and syncs.
     func take() {
         assert(!isBusy, "two threads write slots")
         isBusy = true
     }
 
-    /// Gives the slots back. Of the threads that wait for tickets, wakes only the one that syncs next.
+    /// Releases the slots. Among the threads that wait for tickets, wakes only the one that syncs next.
     func endBusy() {
         assert(isBusy, "the slots were not taken")
         isBusy = false
@@ -279,8 +279,8 @@ final class CommitQueue: @unchecked Sendable {
         assertState()
     }
 
-    /// Records a relaxed commit, whose slot is in the file. `runs` are the pages of all published commits since the last
-    /// durable one, `byteCount` are the bytes of this one. Call with the slots taken.
+    /// Records a relaxed commit, whose slot is in the file. `runs` are the pages of all published commits since the
+    /// last durable one, `byteCount` are the bytes of this one. Call with the slots taken.
     func publish(
         _ version: UInt64, slot: [UInt8], runs: [CommitSlot.Run], byteCount: Int, failures: Failures
     ) {
@@ -299,7 +299,7 @@ final class CommitQueue: @unchecked Sendable {
         assertState()
     }
 
-    /// Replaces the published commits; whether they must be rewritten stays.
+    /// Replaces the published commits. Does not change whether they must be rewritten.
     private func setUnsynced(_ unsynced: Unsynced) {
         published = mustRewrite ? .mustRewrite(unsynced) : .unsynced(unsynced)
     }
@@ -316,14 +316,14 @@ final class CommitQueue: @unchecked Sendable {
     /// Records the mark of the durable commit's slot.
     func setMark(_ mark: SIMD2<UInt64>?) { durableMark = mark }
 
-    /// Lets nothing be written until the file is reopened. With `isLost` the published commits are gone.
+    /// Prevents all writing until the file is reopened. With `isLost` the published commits are gone.
     func giveUp(_ why: String, isLost: Bool = false) {
         if isLost { published = .synced } else { requireRewrite() }
         health = .failed(why)
         assertState()
     }
 
-    /// Lets the background thread wait again before it tries once more.
+    /// Makes the background thread wait again before its next attempt.
     func postpone() { waitsSince = MonotonicClock.now() }
 
     /// Completes the tickets and returns the callbacks to call outside the monitor.
@@ -360,7 +360,7 @@ final class CommitQueue: @unchecked Sendable {
         newest = number
     }
 
-    /// Records a failed sync: all queued commits were built on what has failed, and fail too. Returns the callbacks to
+    /// Records a failed sync: all queued commits were built on the failed state, and fail too. Returns the callbacks to
     /// call.
     func fail(_ error: EngineError) -> [@Sendable (EngineError?) -> Void] {
         requireRewrite()
@@ -416,8 +416,8 @@ final class CommitQueue: @unchecked Sendable {
     /// Records that other processes may have written: the next writer catches up.
     func markStale() { if knowledge == .current { knowledge = .stale } }
 
-    /// Discards what is known of the file's newest commit, because it could not be made durable: the next writer reads
-    /// the slots again.
+    /// Discards what is known about the file's newest commit, because it could not be made durable: the next writer
+    /// reads the slots again.
     func forget() {
         suspect = newest
         published = .synced

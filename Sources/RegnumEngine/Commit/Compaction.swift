@@ -55,8 +55,8 @@ extension Database {
 }
 
 extension Opening {
-    /// Calls `body` with the file if no other thread or process has it open; none can open it meanwhile. Returns nil if
-    /// it is open or still empty, or if the path has come to lead to another file, which sets `isMoved`.
+    /// Calls `body` with the file if no other thread or process has it open; nobody can open it in the meantime.
+    /// Returns nil if it is open or still empty, or if the path has come to lead to another file, which sets `isMoved`.
     func whileClosed<R>(
         isMoved: inout Bool, until deadline: UInt64, _ body: (Database) throws(EngineError) -> R
     ) throws(EngineError) -> R? {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Catching up with the newest commit in the file, by a writer that has just taken the cross-process writer lock. A writer
-// always does so before it commits: other processes may have committed, or ended in the middle of a commit.
+// Catching up with the newest commit in the file, by a writer that has just taken the cross-process writer lock. A
+// writer always does so before it commits: other processes may have committed, or ended in the middle of a commit.
 
 import RegnumSystem
 

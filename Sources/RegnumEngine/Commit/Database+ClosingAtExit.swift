@@ -5,13 +5,14 @@
 import RegnumSystem
 
 extension DatabaseRegistry {
-    /// Accessed by each commit, which registers the handler: processes that only read have nothing to do at their end.
+    /// Each commit accesses this property, which registers the handler. Processes that only read have nothing to do
+    /// when they end.
     static let closesAtExit: Void = ProcessEnd.call { DatabaseRegistry.shared.closeAllAtExit() }
 
-    /// How long, in nanoseconds, the end of a process waits for running syncs.
+    /// The time, in nanoseconds, for which the end of a process waits for running syncs.
     private static let patience: UInt64 = 3_000_000_000
-    /// How long, in nanoseconds, it then waits for write transactions of other threads, only to record that nothing is
-    /// missing from the file.
+    /// The time, in nanoseconds, for which it then waits for write transactions of other threads, only to record that
+    /// nothing is missing from the file.
     private static let patienceWithWriters: UInt64 = 100_000_000
 
     private func closeAllAtExit() {
@@ -22,7 +23,7 @@ extension DatabaseRegistry {
         // An exit inside a write transaction has interrupted whatever this thread was doing.
         ProcessEnd.run(until: deadline) {
             let databases = self.openFiles.filter(\.hasToCloseAtExit)
-            // None waits for another one's writer before all commits are durable.
+            // No database waits for its writers before the commits of all databases are durable.
             for database in databases { try? database.syncAll() }
             var open = databases
             let end = min(deadline, MonotonicClock.now() + Self.patienceWithWriters)
@@ -40,8 +41,9 @@ extension Database {
         !isForked && !options.isReadOnly && !isVolatile && queue.monitor.withLock { queue.hasCommitted }
     }
 
-    /// Writes the clean-shutdown record. `thread` ends the process: a transaction that it has begun goes no further.
-    /// Other threads may go on writing in the meantime. Returns false if one of them is within a transaction: try again.
+    /// Writes the clean-shutdown record. `thread` is the one that ends the process: a transaction that it has begun
+    /// will not continue. Other threads may go on writing in the meantime. Returns false if one of them is inside a
+    /// transaction: then the caller tries again.
     fileprivate func closeAtExit(of thread: UInt) -> Bool {
         if writerLock.isHeld(by: thread) {
             try? syncAll()

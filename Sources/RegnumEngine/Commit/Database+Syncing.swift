@@ -8,7 +8,7 @@
 import RegnumSystem
 
 extension Database {
-    /// The most bytes that a slot's manifest may name, and so the most that an opening has to hash.
+    /// The maximum number of bytes that a slot's manifest may name, and therefore that an opening has to hash.
     static let manifestByteLimit = 16 << 20
 
     // MARK: Waiting
@@ -29,7 +29,8 @@ extension Database {
     package func makeDurable() throws(EngineError) {
         repeat {
             if queue.monitor.withLock({ mustHoldLock }) {
-                // Other processes must not write meanwhile. Waits without a timeout: these commits were acknowledged.
+                // Other processes must not write in the meantime. Waits without a timeout: these commits were
+                // acknowledged.
                 try enterWriter(waits: true)
                 leaveWriter()
             }
@@ -49,14 +50,14 @@ extension Database {
     /// The current failure counts. Call inside the monitor.
     var failures: CommitQueue.Failures { CommitQueue.Failures(own: queue.failures, all: shared?.failureCount) }
 
-    /// Marks all relaxed commits that wait for a sync for rewriting if a sync has failed since the first of them, in
-    /// this process or another. Call inside the monitor.
+    /// If a sync has failed, in this process or another, since the first of the relaxed commits that wait for a sync,
+    /// marks all of these for rewriting. Call inside the monitor.
     func noticeFailures() {
         if let unsynced = queue.unsynced, failures.hasMoved(since: unsynced.failures) { queue.requireRewrite() }
     }
 
-    /// As `makeDurable`, for the holder of the writer lock. Does nothing if the cross-process writer lock is needed and
-    /// not held.
+    /// Like `makeDurable`, for the holder of the writer lock. Does nothing if the cross-process writer lock is needed
+    /// and not held.
     func syncAll(evenIfLatched: Bool = false) throws(EngineError) {
         while takeSync(if: { !self.queue.isIdle && !self.mustHoldLock }) {
             if let error = sync() { throw error }
@@ -64,7 +65,7 @@ extension Database {
         if !evenIfLatched, let why = queue.monitor.withLock({ queue.failure }) { throw .latched(why) }
     }
 
-    /// As `takeSync(if:)`, for a thread that waits for a commit.
+    /// Like `takeSync(if:)`, for a thread that waits for a commit.
     private func takeSync(for ticket: CommitTicket) -> Bool {
         queue.monitor.withLock {
             while ticket.isWaiting, queue.isBusy { queue.wait(for: ticket) }
@@ -173,7 +174,7 @@ extension Database {
 
     /// Releases the cross-process writer lock if no thread of this process writes. Keeps it while a session shows a
     /// failed or queued commit: other processes do not know its pages and would reuse them. Once the database has
-    /// failed no commit can name those pages any more, so the lock file does. Call inside the monitor.
+    /// failed, no commit can name those pages, so the lock file does. Call inside the monitor.
     func releaseLock() {
         guard queue.processLock.isHeld, !queue.processLock.isWriterInside, queue.commits.isEmpty,
             !(queue.isBusy && queue.mustRewrite)
@@ -191,7 +192,7 @@ extension Database {
     }
 
     /// Commits an empty transaction, which records the pages of failed commits and their pin, so that other processes
-    /// need not wait as long as a session shows a failed commit.
+    /// need not wait for as long as a session shows a failed commit.
     private func recordFailed() throws(EngineError) {
         guard queue.monitor.withLock({ queue.processLock.isKeptForFailed }) else { return }
         let session = try makeSession()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Acquiring and releasing the right to write: first the writer lock of this process, then the cross-process writer lock,
-// then catching up with the newest commit.
+// Acquiring and releasing the right to write: first the writer lock of this process, then the cross-process writer
+// lock, then catching up with the newest commit.
 
 import RegnumSystem
 
@@ -21,7 +21,7 @@ extension Database {
         }
     }
 
-    /// As `enterWriter`, without waiting: returns false if another thread or process writes.
+    /// Like `enterWriter`, without waiting: returns false if another thread or process writes.
     func tryEnterWriter() throws(EngineError) -> Bool {
         guard writerLock.tryEnter() else { return false }
         do throws(EngineError) {

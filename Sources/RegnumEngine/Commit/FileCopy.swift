@@ -204,7 +204,8 @@ struct FileCopy {
 
     // MARK: Blocks
 
-    /// Returns the root of the copy of a tree, or none for none. Writes the collected blocks, so that the ref is final.
+    /// Returns the root of the copy of a tree, or `.none` if there is no tree. Writes the collected blocks, so that the
+    /// ref is final.
     private mutating func copied(_ root: BlockRef) throws(EngineError) -> BlockRef {
         if root.isNone { return .none }
         let number = try copy(root, depth: 0)

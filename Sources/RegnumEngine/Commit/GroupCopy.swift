@@ -69,9 +69,9 @@ struct GroupCopy {
         }
     }
 
-    /// Returns the most bytes that a copy may have: as many as the blocks that it is copied from, and no more than a
-    /// block may have. Only if segments of a damaged group overlap, so that many columns name the same bytes, would a
-    /// copy be longer.
+    /// Returns the maximum byte count of a copy: the total of the blocks that it is copied from, but no more than one
+    /// block may have. A copy would be longer only if segments of a damaged group overlap, so that several columns
+    /// refer to the same bytes.
     private static func byteCountLimit(_ ref: BlockRef, _ group: UnsafeRawPointer, _ source: BlockSpace) -> Int {
         var held = source.byteCount(ref)
         for i in 0..<RowGroupLayout.externalCount(group) {

@@ -8,10 +8,11 @@ extension Opening {
     private static let othersWrite = EngineError.busy(
         "Other processes write to the file, and the newest version kept changing while it was read. Try again later.")
 
-    /// How often a read-only opening starts over because other processes have written in the meantime.
+    /// The maximum number of attempts of a read-only opening, which starts over if other processes have written in the
+    /// meantime.
     private static let readAttempts = 100
 
-    /// Opens the newest version, which writers do not reuse as long as the file is open here. Nothing is written.
+    /// Opens the newest version, whose pages writers do not reuse as long as the file is open here. Nothing is written.
     func openToRead() throws(EngineError) -> Database {
         let shared = LockFile(path: path, fileSystem: fileSystem, database: file)
         // Without locks there are no writers either, except on other machines.
@@ -26,9 +27,9 @@ extension Opening {
                 return database
             } catch {
                 attempts += 1
-                // Anything that does not match may be a write in progress, unless nobody has written in the meantime.
-                // If a database was created from it, the mismatch is damage: that version stays as it is. The file was
-                // closed with that database.
+                // Any mismatch may be caused by a write in progress, unless nobody has written in the meantime. If a
+                // `Database` was created before the error, the mismatch is damage, because its version does not change.
+                // The file was closed with that `Database`, so the slots cannot be read here.
                 guard let after = try? slotHeads(), let isInUseNow = try? shared.hasOthers(),
                     before != after || isInUseNow && !isInUse
                 else { throw error }
@@ -50,7 +51,7 @@ extension Opening {
     }
 
     /// Returns the slot of the newest version of a file that other processes have open, and the other one if it is
-    /// older. If no slot has that version, returns the slots that hold.
+    /// older. If no slot has that version, returns all slots whose hash holds.
     func publishedSlots(
         _ shared: LockFile, _ header: FileHeader, _ seal: FileSeal
     ) throws(EngineError) -> [CommitSlot.Placed] {

@@ -38,7 +38,7 @@ extension Opening {
             else { throw why }
             return found
         }
-        // Not if both slots hold: then the file is an earlier copy that was put back.
+        // Not if both slots hold: then the file is an earlier copy that was restored.
         if let damagedSlot, (slots.first?.slot.version ?? 0) < (lastDurable(shared, header) ?? 0) {
             return try salvagedOrThrow(corrupted("the newest commit's slot is damaged", page: damagedSlot))
         }
@@ -99,7 +99,8 @@ extension Opening {
         slots.insert(placed, at: slots.firstIndex { $0.slot.version < placed.slot.version } ?? slots.count)
     }
 
-    /// With a seeded bug, throws if the file is shorter than the commit needs. Otherwise such a commit is rejected later.
+    /// With a seeded bug, throws if the file is shorter than the commit needs. Otherwise such a commit is rejected
+    /// later.
     private func requireLength(_ byteCount: Int, for slot: CommitSlot) throws(EngineError) {
         if options.mutant == .growthTrusted, slot.highWater > UInt64(byteCount >> 12) {
             throw corrupted("the file is too short")

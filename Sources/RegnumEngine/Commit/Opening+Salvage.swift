@@ -29,7 +29,7 @@ extension Opening {
         return nil
     }
 
-    /// How many catalogs are tried: the blocks that each leads to are read again.
+    /// The number of catalogs that are tried: the blocks that each one leads to are read again.
     private static let catalogLimit = 8
 
     /// Returns slots made from the catalogs in the file, newest first.

@@ -25,7 +25,8 @@ package struct PassedCommit: Sendable {
 struct Opening {
     /// Byte count of a file just created: reserved pages, first commit, spare room.
     static let newFileByteCount = 128 * 1024
-    /// How often, a millisecond apart, an opening checks whether the processes that have the file open are leaving it.
+    /// The number of times, a millisecond apart, that an opening checks whether the processes that have the file open
+    /// are leaving it.
     private static let looksForOthers = 100
     /// The pages of the empty database's schema, catalog and free log.
     private static let firstCommitPages = 3
@@ -38,8 +39,8 @@ struct Opening {
     private let isMaking: Bool
 
     init(path: String, fileSystem: any FileSystem, options: Database.OpenOptions) throws(EngineError) {
-        // Links are resolved: each file has one lock file beside it, and a compacted copy replaces the file, not a link
-        // to it.
+        // Links are resolved: each file has one lock file next to it, and a compacted copy replaces the file, not a
+        // link to it.
         let path = fileSystem.linked(path)
         self.path = path
         self.fileSystem = fileSystem
@@ -72,7 +73,7 @@ struct Opening {
         do throws(EngineError) {
             guard fileSystem.isShared else { return try openAlone(nil) }
             if options.isReadOnly { return try openToRead() }
-            // A file that is no database is refused before a lock file is created beside it.
+            // A file that is not a database is refused before a lock file is created next to it.
             if try !isNew() { _ = try makeSeal(try readHeader(try byteCount())) }
             let shared = LockFile(path: path, fileSystem: fileSystem, database: file)
             // Joins under the shared opening lock, so that processes that join do not keep each other out.
@@ -220,7 +221,7 @@ struct Opening {
                 return try !isFilled(slots, seal)
             }
         }
-        // All zero to the end, or not made by this library.
+        // Either all zero to the end, or not created by this library.
         return try isUnfinished(count)
     }
 
@@ -337,7 +338,7 @@ struct Opening {
         }
     }
 
-    /// Returns the reason why a file that is too short for a header is no database.
+    /// Returns the reason why a file that is too short for a header is not a database.
     private func shortFile(_ count: Int) throws(EngineError) -> EngineError.NotADatabase {
         guard count >= 24 else { return .tooSmall }
         let page = try readPage(at: 0)

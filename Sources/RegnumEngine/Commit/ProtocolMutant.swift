@@ -19,7 +19,8 @@ package enum ProtocolMutant: String, Sendable, CaseIterable {
     case freeLogNotInManifest
     /// Blocks have no nonce, and rejected slots are left unchanged: an abandoned commit can come back.
     case ghostCommit
-    /// Only one of the two defences against that works, clearing rejected slots: no crash image may show a wrong state.
+    /// Of the two defences against that, only the clearing of rejected slots works: no crash image may show a wrong
+    /// state.
     case nonceRepeated
     /// When recovery rejects a slot, it also rewrites the slot that counts.
     case countingSlotRewritten
@@ -35,7 +36,7 @@ package enum ProtocolMutant: String, Sendable, CaseIterable {
     case pinNotChecked
     /// An opening reads a version's blocks without pinning it.
     case openingNotPinned
-    /// Space is reused that versions need which other processes read.
+    /// Space is reused although versions that other processes read still need it.
     case othersPinsIgnored
     /// A writer does not catch up with the newest commit of other processes.
     case othersNotMet

@@ -4,9 +4,9 @@
 // fills in headers and refs and computes tags in the order of adding, so that each child is finished before its parent.
 //
 // The bytes lie in one reserved buffer in the order of adding, so a commit is normally one contiguous write. A large
-// transaction spills what it has so far before it commits (`Spilling.swift`): those blocks have their pages, and the
-// file is mapped at their addresses, so that pointers into them stay valid. `place` and everything later then applies
-// to the blocks added after them. Confined to the write transaction.
+// transaction spills the blocks that it has so far before it commits (`Spilling.swift`): those blocks have their pages,
+// and the file is mapped at their addresses, so that pointers into them stay valid. `place` and everything later then
+// applies to the blocks added after them. Confined to the write transaction.
 
 import RegnumSystem
 
@@ -43,7 +43,7 @@ package final class Sealer {
         var endPage: UInt64
     }
 
-    /// The most pages of one block.
+    /// The maximum number of pages of one block.
     package static let blockPageLimit = 65536
     /// Bytes of address space, reserved so that pointers into it stay valid while the transaction lasts.
     package static let reservation = 1 << 36
@@ -100,8 +100,8 @@ package final class Sealer {
         } catch { throw .system(error) }
     }
 
-    /// Creates both buffers with the same length: if there is room for a large one but no second, two smaller ones are
-    /// created.
+    /// Creates both buffers with the same length: if there is room for one large buffer but not for two, two smaller
+    /// ones are created.
     private func makeBuffers(encrypting: Bool) throws(SystemError) {
         if let memory {
             if encrypting, sealedMemory == nil { sealedMemory = try makeReserved(memory.byteCount) }
@@ -174,7 +174,7 @@ package final class Sealer {
         entries[ref.pendingIndex].pageCount * FormatLimits.pageByteCount
     }
 
-    /// As `bytes`, for a ref that may come from a damaged file.
+    /// Like `bytes`, for a ref that may come from a damaged file.
     package func checkedBytes(_ ref: BlockRef) throws(EngineError) -> UnsafeRawPointer {
         guard ref.pendingIndex < entries.count else {
             throw corrupted("a reference on disk says that its block is pending")
@@ -266,7 +266,7 @@ package final class Sealer {
         }
     }
 
-    /// As `forEachPlaced`, for blocks that are not in the file, with the bytes to write: encrypted if the file is.
+    /// Like `forEachPlaced`, for blocks that are not in the file, with the bytes to write: encrypted if the file is.
     package func forEachSealed(_ body: (BlockRef, UnsafeRawPointer) throws(EngineError) -> Void) throws(EngineError) {
         let start = isEncrypted ? UnsafeRawPointer(sealedMemory?.base ?? buffer) : UnsafeRawPointer(buffer)
         for entry in held where !entry.isDropped { try body(entry.placed, start + entry.byteOffset) }
@@ -294,8 +294,8 @@ package final class Sealer {
         fixups.removeAll(keepingCapacity: true)
     }
 
-    /// The most mappings of the file: a process has some 65,000 on Linux, and needs them for other things too. Blocks
-    /// in further runs stay in memory.
+    /// The maximum number of mappings of the file: a process may have about 65,000 on Linux, and needs some for other
+    /// things. Blocks in further runs stay in memory.
     private static let shownLimit = 8192
 
     private func show(_ file: any File, _ range: Range<Int>, _ page: UInt64) {
@@ -321,7 +321,7 @@ package final class Sealer {
     /// The extents of spilled blocks that are live.
     var spilledExtents: [Extent] { entries[..<spilledCount].lazy.filter { !$0.isDropped }.map(\.extent) }
 
-    /// Returns the extents of spilled blocks dropped since the last call; those blocks have no pages any more.
+    /// Returns the extents of spilled blocks dropped since the last call; those blocks no longer have pages.
     func takeDroppedExtents() -> [Extent] {
         defer { droppedInFile.removeAll(keepingCapacity: true) }
         return droppedInFile.map { index in

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shortens a file that has become too long with the commits that follow: while more than half of it is free, each
-// commit also moves some blocks from the second half of the file to free pages in the first. The pages they leave are
-// free when no version needs them, and the free end is cut (`FreeSpace.trim`, `Database.shrinkIfLong`).
+// Shortens a file that has become too long, in small steps with each later commit: while more than half of it is free,
+// each commit also moves some blocks from the second half of the file to free pages in the first. The pages that they
+// leave become free when no version needs them, and the free end of the file is cut off (`FreeSpace.trim`,
+// `Database.shrinkIfLong`).
 //
 // A moved block has new refs above it, so its path is rewritten as for any change; no value changes, and `TableDiff`
 // finds no difference. The traversal of all blocks continues at the next commit where it stopped; blocks that have
@@ -13,15 +14,15 @@
 
 import RegnumSystem
 
-/// How much moving may cost a commit.
+/// Limits on the cost that moving blocks adds to a commit.
 package struct ShrinkLimits: Sendable {
     /// Files of fewer pages are left unchanged.
     package var minimumPages: UInt64 = 512
-    /// The most pages that a commit moves, including the paths to them.
+    /// The maximum number of pages that a commit moves, including the paths to them.
     package var pages = 64
     /// A larger block is moved on its own, up to this many pages.
     package var singlePages = 160
-    /// The most blocks that a commit visits, and their bytes.
+    /// The maximum number of blocks that a commit visits, and of their bytes.
     package var visits = 512
     package var visitedByteCount = 4 << 20
     package init() {}
@@ -128,7 +129,7 @@ extension Database {
     }
 }
 
-/// What one commit moves.
+/// The moves of one commit.
 private struct BlockMove {
     private let space: BlockSpace
     private let target: UInt64

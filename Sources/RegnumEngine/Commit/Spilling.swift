@@ -12,12 +12,12 @@
 // commit and is discarded by a rollback.
 //
 // Encrypted files do not spill: the plain bytes would have to stay in memory anyway. If the disk is full or fails, the
-// blocks stay in memory until the commit, which meets the error again and throws. A transaction that comes close to the
-// limit of the address space is refused further changes but can still commit.
+// blocks stay in memory until the commit, which encounters the error again and throws. A transaction that comes close
+// to the limit of the address space is refused further changes but can still commit.
 
 import RegnumSystem
 
-/// How much memory a transaction may use before it spills.
+/// The memory that a transaction may use before it spills.
 package struct SpillLimits: Sendable {
     /// Bytes of sealed blocks, see `sealedLimit`. The lower bound fits into the processor's cache.
     package var sealed = 1 << 20...32 << 20
@@ -27,7 +27,7 @@ package struct SpillLimits: Sendable {
     package var changed = 192 << 20
     /// The number of changes between two checks of the memory of groups, trees and collections.
     package var interval: UInt64 = 16384
-    /// The most bytes to write per change before `changed` is doubled.
+    /// The maximum number of bytes written per change before `changed` is doubled.
     package var bytesPerChange = 256
     /// Address space for blocks that a transaction has sealed but not spilled: 64 GiB.
     package var reserved = Sealer.reservation
@@ -47,7 +47,7 @@ package struct SpillLimits: Sendable {
     }
 }
 
-/// What a running transaction has spilled. Guard: writer lock.
+/// The spilled part of a running transaction. Guard: writer lock.
 struct Spill {
     /// The recorded space without the pages taken.
     var space: RecordedSpace
@@ -62,9 +62,9 @@ struct Spill {
 }
 
 extension Database {
-    /// The most free runs that one spill writes to; no manifest has to name them.
+    /// The maximum number of free runs that one spill writes to; no manifest has to name them.
     private static let spillRunLimit = 4096
-    /// The least pages of a run for which starting writeback is worth a system call.
+    /// The minimum number of pages of a run for which starting writeback is worth a system call.
     private static let longRun = 16
 
     /// True for files whose transactions can spill.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The writer lock of one process: one thread at a time writes. It is fair, records its holder for those that wait, and can
-// be handed to an asynchronous writer that does not block its own thread to acquire it.
+// The writer lock of one process: one thread at a time writes. It is fair, records its holder for the threads that
+// wait, and can be handed to an asynchronous writer that does not block its own thread to acquire it.
 //
 //     free ──enter, tryEnter──▶ held ──leave──▶ free
 //                                │ ▲
@@ -8,8 +8,8 @@
 //                                ▼ │ takeOffer: the next thread to begin a write has it; `onTaken` asks again
 //                              offered
 //
-// A thread that begins a write must never wait for a lock that is offered to itself. So the lock is only offered while no
-// thread waits for it, and the first thread that asks for it while it is offered takes it.
+// A thread that begins a write must never wait for a lock that is offered to itself. So the lock is only offered while
+// no thread waits for it, and the first thread that asks for it while it is offered takes it.
 
 import RegnumSystem
 import Synchronization
@@ -33,7 +33,8 @@ final class WriterLock: Sendable {
 
     // MARK: Holding
 
-    /// Takes an offered lock; true if there was one, and the caller holds it now. Otherwise the caller must call `enter`.
+    /// Takes an offered lock; true if there was one, and the caller holds it now. Otherwise the caller must call
+    /// `enter`.
     func takeOffer() -> Bool {
         let offer = state.withLock { state -> Offer? in
             defer { state.offer = nil }

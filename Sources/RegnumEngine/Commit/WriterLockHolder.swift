@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The holder of the writer lock, reported to those that wait for it for long.
+// The holder of the writer lock, reported to threads that have waited for it for a long time.
 
 import RegnumSystem
 
-/// The holder of the writer lock, as far as known.
+/// What is known about the holder of the writer lock.
 package struct WriterLockHolder: Sendable {
     package enum Holder: Sendable {
         /// A thread of this process, by `CurrentThread.id`.

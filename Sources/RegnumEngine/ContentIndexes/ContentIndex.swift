@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An index of the content of a column's values: of texts their words (TextIndex, the full-text index), of lists of
-// numbers their point on the earth (PlaceIndex, the geospatial index). Updated in the transaction that changes the
-// values.
+// An index of the content of a column's values: the words of texts (TextIndex, the full-text index), or the points on
+// the earth that lists of numbers represent (PlaceIndex, the geospatial index). Updated in the transaction that changes
+// the values.
 
 import RegnumSystem
 

@@ -51,7 +51,7 @@ package enum PlaceCell {
     }
 
     /// Returns ranges of cells, both ends included, ascending and disjoint, that cover every point in the box and some
-    /// near its edge. About `most` ranges at most.
+    /// near its edge. The number of ranges is at most about `most`.
     package static func ranges(of box: PlaceBox, most: Int = 64) -> [ClosedRange<UInt64>] {
         let west = part(max(-180, min(180, box.west)), 180)
         let east = part(max(-180, min(180, box.east)), 180)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 64 bytes that a user passes as encryption key, held during an opening. They are a private copy, overwritten when
-// the last reference is released. Keys derived from it are in `BlockCipher`.
+// The 64 bytes that a user passes as the encryption key, held during an opening. They are a private copy, overwritten
+// when the last reference is released. Keys derived from it are in `BlockCipher`.
 
 import RegnumSystem
 
@@ -32,7 +32,7 @@ package final class EncryptionKey: Sendable {
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: storage, count: Self.byteCount) }
 }
 
-/// Why a key does not match a file, in `EngineError.encryption`.
+/// The reason why a key does not match a file, in `EngineError.encryption`.
 package enum EncryptionProblem: String, Sendable {
     /// The file is encrypted and no key was given.
     case keyMissing

@@ -26,8 +26,8 @@
 // its hash in the slot: so one sync for data and slot together is enough.
 //
 // The clean-shutdown record, at byte 57,344, is a copy of the slot of a commit that is on stable storage, as a two-step
-// commit without manifest. A process that has written to the file writes it when it closes the file, and does not sync
-// it: it is either whole, or its hash does not hold. From then on any mismatch with the manifest of that commit is
+// commit without a manifest. A process that has written to the file writes it when it closes the file, and does not
+// sync it: it is either whole, or its hash does not hold. From then on any mismatch with the manifest of that commit is
 // damage, not an interrupted commit; and if its slot is damaged, the record replaces it. The next commit clears the
 // record, with the sync of that commit; until then the record may exist beside a newer slot, and is ignored. A second
 // copy is at byte 8,192, because a run of pages may be damaged together; of the two, the one with the higher number

@@ -39,7 +39,7 @@ package final class ColumnIndex {
         }
     }
 
-    /// As `insert`; the entry is added to the tree by `fill.enter`.
+    /// Like `insert`; the entry is added to the tree by `fill.enter`.
     @inline(__always)
     func collect(
         _ location: RowLocation, _ column: Int, _ key: UInt64, _ table: Table, into fill: inout IndexFill
@@ -72,8 +72,8 @@ package final class ColumnIndex {
         }
     }
 
-    /// True if an object in the index has the row's value, unless that is null. For texts over 1,000 bytes also true if
-    /// the values may only look equal.
+    /// True if an object in the index has the row's value, unless that is null. For texts of more than 1,000 bytes,
+    /// also true if the values may merely look equal.
     func mayHold(_ location: RowLocation, _ column: Int, _ table: Table) throws(EngineError) -> Bool {
         let view = location.group.columns[column]
         if type == .mixed ? view.bytes(location.row).isEmpty : view.isNull(location.row) { return false }

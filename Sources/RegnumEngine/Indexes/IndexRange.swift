@@ -22,7 +22,7 @@ package enum IndexRange: Sendable, Equatable {
         }
     }
 
-    /// As `values`, from the bytes of the values: those of a text are its UTF-8.
+    /// Like `values`, from the bytes of the values: those of a text are its UTF-8.
     package static func texts(from low: [UInt8]?, to high: [UInt8]?) -> IndexRange {
         let begin = low.map { cut($0) } ?? []
         guard let high else { return .bytes(low: begin, high: nil) }

@@ -54,7 +54,7 @@ final class UniqueTree {
         suspects = old.suspects
     }
 
-    /// Switches to another version; no object is suspected any more.
+    /// Switches to another version; no object is a suspect after that.
     func show(_ found: TreeRecord?) {
         suspects.removeAll()
         tree?.rollback(root: found?.root ?? .none, count: found?.count ?? 0)
@@ -86,7 +86,7 @@ final class UniqueTree {
 }
 
 extension TableDefinition {
-    /// True if the constraint names columns that can have one, and its key is not in use.
+    /// True if the constraint names columns that can have a constraint, and its key is not in use.
     package func allows(_ unique: UniqueDefinition) -> Bool {
         let found = unique.columns.compactMap { key in columns.first { $0.key == key } }
         return !found.isEmpty && found.count == unique.columns.count && Set(unique.columns).count == found.count

@@ -7,7 +7,7 @@ package final class LinkTree {
     private let tree: IndexTree
     @exclusivity(unchecked) private var targets: [UInt64] = []
     @exclusivity(unchecked) private var origins: [UInt64] = []
-    /// The most collected entries: 16 MiB.
+    /// The maximum number of collected entries, which take 16 MiB.
     private static let limit = 1 << 20
 
     init(space: BlockSpace, root: BlockRef, count: UInt64) {
@@ -16,7 +16,7 @@ package final class LinkTree {
 
     var count: UInt64 { tree.count + UInt64(targets.count) }
 
-    /// As `IndexTree.changedByteCount`.
+    /// Like `IndexTree.changedByteCount`.
     var changedByteCount: Int { tree.changedByteCount + targets.count * 16 }
 
     /// Adds a link; the entry is in the tree after the next `settled`.

@@ -154,7 +154,7 @@ extension DecimalBits {
     /// with one: `9.876543`, `1.23456789E132`. No trailing zeros after the decimal point.
     package var text: String { text(isExponential: false) }
 
-    /// As `text`; if `isExponential`, with an exponent, however few digits there are.
+    /// Like `text`; if `isExponential`, with an exponent, however few digits there are.
     package func text(isExponential: Bool) -> String {
         if isNaN { return "NaN" }
         let sign = isNegative ? "-" : ""

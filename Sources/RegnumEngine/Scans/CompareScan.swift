@@ -217,7 +217,7 @@ package enum CompareScan {
         }
     }
 
-    /// As `doubles`, compared in single precision.
+    /// Like `doubles`, compared in single precision.
     package static func floats(
         _ column: ColumnView, _ count: Int, _ operation: ScanOperator, _ value: Float, _ out: RowBitmap
     ) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The record of free space in the file. A commit writes either what it freed and what it took (a delta), or all free
+// The record of free space in the file. A commit writes either the space that it freed and took (a delta), or all free
 // space (a snapshot), which frees the chain of logs before it. It writes a snapshot whenever that fits into a page,
 // otherwise at every 64th commit or when the deltas have grown to 64 KiB. Opening reads one snapshot and at most 64
 // deltas.

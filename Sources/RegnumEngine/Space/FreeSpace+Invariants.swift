@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of the laws that `FreeSpace` keeps by itself. Which pages are live is the subject of `IntegrityCheck`.
+// Checks of the laws that `FreeSpace` maintains on its own. Which pages are live is the subject of `IntegrityCheck`.
 
 extension FreeSpace {
-    /// Files of more pages are not checked at each commit in debug builds: 256 MiB.
+    /// In debug builds, files of more pages than this (256 MiB) are not checked at each commit.
     private static let checkedPages: UInt64 = 1 << 16
 
     /// Returns a description of each violated invariant; empty if all hold. O(pages / 64 + n log n) for n pending extents.
@@ -28,8 +28,8 @@ extension FreeSpace {
         return findings
     }
 
-    /// In debug builds: throws if a law is broken. Does not trap, because a file that was made to harm can name a block
-    /// twice, which then is freed twice. Seeded bugs break the laws on purpose.
+    /// In debug builds: throws if a law is broken. Does not trap, because a maliciously crafted file can refer to a
+    /// block twice, which is then freed twice. Seeded bugs break the laws on purpose.
     func checkInvariants(_ mutant: ProtocolMutant?) throws(EngineError) {
         #if DEBUG
             if mutant != nil || highWater > Self.checkedPages { return }

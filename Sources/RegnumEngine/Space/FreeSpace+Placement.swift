@@ -13,7 +13,7 @@ extension FreeSpace {
     /// large block.
     private var wasteLimit: Int { max(64, (Int(highWater) - freePages) / 32) }
 
-    /// True if `place` would put so many pages into one run, free or at the end of the file. O(free runs).
+    /// True if `place` would put that many pages into one run, free or at the end of the file. O(free runs).
     func takesInOneRun(_ pages: Int) -> Bool { freePages <= wasteLimit || run(of: pages, below: highWater) >= pages }
 
     /// Allocates pages for blocks of the given sizes, in order: one contiguous run if there is one; otherwise several
@@ -47,8 +47,8 @@ extension FreeSpace {
         return (pages, used)
     }
 
-    /// As `place`, but the blocks of `range` are placed separately, before the others, unless one run in the lower half
-    /// of the file takes all blocks.
+    /// Like `place`, but the blocks of `range` are placed separately, before the others, unless one run in the lower
+    /// half of the file takes all blocks.
     mutating func place(
         _ blocks: [Int], first range: Range<Int>
     ) throws(EngineError) -> (pages: [UInt64], runs: [Extent]) {

@@ -21,7 +21,7 @@ final class SpaceManager {
     private var generation: UInt64 = 0
     /// Free pages before this one are quarantined: sessions of other processes show failed commits there.
     private var quarantineEnd: UInt64 = 0
-    /// What the running transaction has spilled.
+    /// The spilled part of the running transaction.
     var spilled: Spill?
     /// Progress of the traversal that moves blocks to shorten the file.
     var shrinking = Shrinking()
@@ -68,8 +68,8 @@ final class SpaceManager {
         return loaded
     }
 
-    /// Returns the free space without the pages that the running transaction has taken, to be changed in place: a copy
-    /// takes time proportional to the file. If the commit fails, it is read again.
+    /// Returns the free space without the pages that the running transaction has taken. The caller changes it in place,
+    /// because a copy would take time proportional to the file. If the commit fails, it is read again.
     func take() throws(EngineError) -> RecordedSpace {
         if let spilled { return spilled.space }
         defer { state = .unknown }
@@ -84,7 +84,7 @@ final class SpaceManager {
     /// Forgets the known free space. Call if another process may have written.
     func invalidate() { state = .unknown }
 
-    /// Frees the pages that no reader needs any more. Called when a write begins.
+    /// Frees the pages that no reader needs any longer. Called when a write begins.
     func reclaim() throws(EngineError) {
         // Read before anything is changed: if it fails, the known space stays valid.
         let others = try lockFile?.pinsOfOthers() ?? []
@@ -97,7 +97,7 @@ final class SpaceManager {
         put(space)
     }
 
-    /// Moves pages from pending to free that no reader of this or another process needs.
+    /// Moves pages that no reader of this or another process needs from pending to free.
     func reclaim(_ free: inout FreeSpace) throws(EngineError) {
         try reclaim(&free, try lockFile?.pinsOfOthers() ?? [])
     }

@@ -422,7 +422,7 @@ extension DirtyGroup {
 }
 
 extension GroupHandle {
-    /// As `view`, with the address of the segment itself.
+    /// Like `view`, with the address of the segment itself.
     static func view(
         atSegment d: RowGroupLayout.Descriptor, rows: Int, _ segment: UnsafeMutableRawPointer
     ) -> ColumnView {

@@ -123,8 +123,8 @@ package final class DirtyGroup {
         replace(column, by: new)
     }
 
-    /// Gives the column its own copy, leaving out `rows`: integers keep their narrow width, other columns as
-    /// `makeWritable`.
+    /// Gives the column its own copy, leaving out `rows`: integers keep their narrow width, other columns are copied as
+    /// by `makeWritable`.
     private func takeOver(_ column: Int, without rows: [Int] = []) {
         if isOwn(column) { return }
         let stored = columns.columns[column]

@@ -79,7 +79,7 @@ struct GroupDirectory {
         return group
     }
 
-    /// As `group(for:_:)`, but nil if the group has been neither decoded nor changed.
+    /// Like `group(for:_:)`, but nil if the group has been neither decoded nor changed.
     @inline(__always)
     func knownGroup(for key: UInt64) -> UnsafeMutablePointer<GroupView>? { places[index(of: key)].group }
 
@@ -98,7 +98,7 @@ extension GroupTree {
         if lookupsLeft == 0 { directory = try makeDirectory() }
     }
 
-    /// The number of lookups after which building a directory pays: a quarter of the groups that the tree may have.
+    /// The number of lookups after which building a directory pays off: a quarter of the groups that the tree may have.
     private var directoryPrice: Int {
         switch root {
         case nil, .group: return .max

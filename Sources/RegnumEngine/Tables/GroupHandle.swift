@@ -13,7 +13,8 @@ package enum ZeroBytes {
     }()
 }
 
-/// The parts of a column's definition that groups use, without its name: copying it counts no reference.
+/// The parts of a column's definition that groups use, without its name, so that copying them needs no reference
+/// counting.
 struct StoredColumn {
     let key: UInt32
     let type: ColumnType

@@ -91,7 +91,7 @@ extension GroupTree {
             let high = entries[b - 1].firstKey
             if high <= key { return b - 1 }
             if key <= low { return 0 }
-            // Keys are assigned in sequence, so an interpolated guess is mostly right.
+            // Keys are assigned in sequence, so an interpolated guess is usually right.
             let guess = Int(Double(key - low) / Double(high - low) * Double(b - 1))
             if guess + 1 < b, entries[guess].firstKey <= key, key < entries[guess + 1].firstKey { return guess }
             while b - a > 1 {

@@ -28,7 +28,7 @@ package final class GroupTree {
     @exclusivity(unchecked) var tail: DirtyGroup? { didSet { uncountedTail = tail.map { .passUnretained($0) } } }
     /// `tail` without reference counting, for use once per new row.
     @exclusivity(unchecked) private(set) var uncountedTail: Unmanaged<DirtyGroup>?
-    /// The most rows that `tail` may get.
+    /// The maximum number of rows of `tail`.
     @exclusivity(unchecked) private var tailLimit = FormatLimits.rowsPerGroup
     /// The rows that new groups get in a bulk insert: as many as fill their pages.
     @exclusivity(unchecked) var filledRows = FormatLimits.rowsPerGroup
@@ -36,7 +36,7 @@ package final class GroupTree {
     @exclusivity(unchecked) private var rowStamp = 0
     /// Built once many random keys have been looked up; lists the groups of `root`. Never used in a frozen session.
     @exclusivity(unchecked) var directory: GroupDirectory?
-    /// Lookups left until building a directory pays; negative: not yet computed.
+    /// The number of lookups left until building a directory pays off; negative: not yet computed.
     @exclusivity(unchecked) var lookupsLeft = -1
     /// Called when group pointers that accessors may hold are about to become invalid.
     private let willMove: () -> Void
@@ -315,8 +315,8 @@ package final class GroupTree {
         return group
     }
 
-    /// Throws if a group just read holds other rows than the node above it states. Appending and merging rely on this;
-    /// groups in memory have been checked already.
+    /// Throws if a group that was just read does not hold the rows that the node above it states. Appending and merging
+    /// rely on this; groups in memory have been checked already.
     static func check(_ group: DirtyGroup, _ entry: Entry, below end: UInt64) throws(EngineError) {
         let view = group.view.pointee
         guard view.count > 0, UInt64(view.count) == entry.count, view.key(at: 0) >= entry.firstKey,

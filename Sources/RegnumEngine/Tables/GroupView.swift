@@ -45,7 +45,7 @@ package struct GroupView {
             ? Int(distance) : Self.rowOfGaps(key, distance, keyForm == .bitmap, keys, ranks, count)
     }
 
-    /// As `row(of:)` if keys are missing. Static, because calling it on the view would copy the view.
+    /// Like `row(of:)` if keys are missing. Static, because calling it on the view would copy the view.
     @usableFromInline @inline(never)
     static func rowOfGaps(
         _ key: UInt64, _ distance: UInt64, _ isBitmap: Bool, _ keys: UnsafePointer<UInt64>,

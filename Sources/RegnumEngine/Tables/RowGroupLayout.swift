@@ -37,7 +37,7 @@
 package enum RowGroupLayout {
     package static let headByteCount = 64
     package static let descriptorByteCount = 48
-    /// The most external blocks of one group.
+    /// The maximum number of external blocks of one group.
     package static let externalLimit = 64
 
     package struct Flags {
@@ -206,8 +206,8 @@ package enum RowGroupLayout {
         }
     }
 
-    /// True if a checked block itself stores exactly this segment as its column `number`. False may mean that it is
-    /// another column's.
+    /// True if a checked block itself stores exactly this segment as its column `number`. If the result is false, the
+    /// segment may belong to another column.
     package static func hasOwnSegment(
         _ d: Descriptor, _ number: Int, rows count: Int, _ block: UnsafeRawPointer
     ) -> Bool {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Iterates over the objects of a table without a lookup for each.
 
-/// Iterates over a table in key order. Only for tables that do not change meanwhile, such as those of a frozen session,
-/// because it steps through the rows of each group directly.
+/// Iterates over a table in key order. Only for tables that do not change during the iteration, such as those of a
+/// frozen session, because it steps through the rows of each group directly.
 package struct RowTraversal {
     private let table: Table
     private var location: RowLocation?

@@ -10,9 +10,10 @@ package struct ScanPrefetch {
         var byteCount: Int
     }
 
-    /// The most parallel streams; more are slower again.
+    /// The maximum number of parallel streams; with more, scans become slower again.
     private static let wantedStretches = 16
-    /// The most bytes, eight columns of `Double`: they must still be in the second-level cache when they are read.
+    /// The maximum number of bytes, eight columns of `Double`: they must still be in the second-level cache when they
+    /// are read.
     private static let wantedByteCount = 64 << 10
     /// The longest stretch to touch; the hardware prefetcher handles longer ones well enough.
     private static let longestByteCount = 16 << 10

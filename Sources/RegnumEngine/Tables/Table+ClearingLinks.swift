@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clears the links to objects that are about to be deleted. The backlink tree has the objects that hold such links, and
-// their number in each; each value and each collection that holds some is traversed once.
+// the number of links in each; each value and each collection that holds some is traversed once.
 
 /// The positions of the elements last cleared from a few collections; hints only.
 struct LastCleared {

@@ -179,7 +179,7 @@ extension Table {
         try forEachStoredLeaf(column, location) { leaf throws(EngineError) in try body(leaf.values) }
     }
 
-    /// As `forEachLeaf`, for a dictionary with its keys.
+    /// Like `forEachLeaf`, for a dictionary with its keys.
     @discardableResult
     package func forEachDictionaryLeaf(
         _ column: Int, _ location: RowLocation,

@@ -68,10 +68,10 @@ extension Session {
 }
 
 extension Table {
-    /// If at least one in so many objects is deleted, all leaves are traversed.
+    /// If at least one in this many objects is deleted, all leaves are traversed.
     private static let muchOf = 16
 
-    /// As `Session.deleteTogether`.
+    /// Like `Session.deleteTogether`.
     func deletePlainly(_ objects: [ObjectKey]) throws(EngineError) {
         if objects.count != 1 { return try session.deleteTogether([definition.key: objects]) }
         if try contains(objects[0]) { try deletePlainly(objects[0]) }
@@ -113,8 +113,8 @@ extension Table {
         return passed
     }
 
-    /// True if so many objects are deleted that packing immediately pays: at least the number of changes between two
-    /// memory checks, and a sixteenth of the table. With fewer, the next call would pack the same blocks again.
+    /// True if so many objects are deleted that packing immediately pays off: at least the number of changes between
+    /// two memory checks, and a sixteenth of the table. With fewer, the next call would pack the same blocks again.
     private func isVeryMuch(_ keys: [UInt64]) -> Bool {
         keys.count >= session.database.options.spillLimits.interval && count <= keys.count * Self.muchOf
     }

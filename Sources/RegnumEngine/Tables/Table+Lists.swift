@@ -24,7 +24,7 @@ extension Table {
         try listValues(column, at: try place(key))
     }
 
-    /// As `listValues` for a located object; for a dictionary its values.
+    /// Like `listValues` for a located object; for a dictionary its values.
     package func listValues(_ column: Int, at location: RowLocation) throws(EngineError) -> [Value] {
         var values: [Value] = []
         _ = try elementTree(column).forEachLeaf(try collection(column, location)) { leaf in
@@ -118,7 +118,7 @@ extension Table {
             try open.insert(values, at: index)
             if hasGuards { try link(column, key, values) }
         }
-        // Counts as one change per element, so that the memory of the write is checked as often.
+        // Counts as one change per element, so that the memory of the write is checked just as often.
         session.changeCount &+= UInt64(max(values.count, 1))
         noteIfLong(open.tree.type, values)
     }
@@ -129,7 +129,7 @@ extension Table {
         try replaceElement(value, column, of: key, at: index)
     }
 
-    /// As `listSet`, as part of another change.
+    /// Like `listSet`, as part of another change.
     func replaceElement(_ value: Value, _ column: Int, of key: ObjectKey, at index: Int) throws(EngineError) {
         let open = try open(column, key)
         try session.change { () throws(EngineError) in
@@ -156,7 +156,7 @@ extension Table {
         try removeElements(range, column, of: key)
     }
 
-    /// As `listRemove`, as part of another change.
+    /// Like `listRemove`, as part of another change.
     private func removeElements(_ range: Range<Int>, _ column: Int, of key: ObjectKey) throws(EngineError) {
         let open = try open(column, key)
         session.changeCount &+= UInt64(max(range.count, 1))

@@ -161,7 +161,7 @@ extension Table {
         return open
     }
 
-    /// The most values that are unpacked at a time: programs alternate between a few.
+    /// The maximum number of values that are unpacked at a time: programs alternate between a few.
     private static let openMixedLimit = 8
 
     /// Writes the unpacked values back into their rows.

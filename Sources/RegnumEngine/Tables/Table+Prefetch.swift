@@ -5,8 +5,8 @@
 extension Table {
     /// Stores the locations of objects that will be read soon, as far as they are known without reading a block; nil
     /// for the others. `column`: the column that will be read. Returns a sum that depends on the touched memory; the
-    /// caller must use it, so that the reads are not optimized away. Nothing is known of small tables, in frozen
-    /// sessions, and before many objects have been located.
+    /// caller must use it, so that the reads are not optimized away. Nothing is known about small tables, in frozen
+    /// sessions, or before many objects have been located.
     package func lookAhead(
         to keys: ArraySlice<ObjectKey>, column: Int?, _ places: UnsafeMutablePointer<RowLocation?>
     ) -> UInt8 {
@@ -30,7 +30,7 @@ extension Table {
 }
 
 extension ColumnView {
-    /// Reads a byte of the value, whatever it means.
+    /// Reads a byte of the value, whatever its meaning.
     @inline(__always)
     fileprivate func touch(_ row: Int) -> UInt8 {
         switch form {

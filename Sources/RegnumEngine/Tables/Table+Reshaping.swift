@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Changes the definition of a table, in a write transaction. Row groups identify their columns by key: a column that a
 // block does not hold reads as its default, and one that the definition no longer has is ignored. So columns are added
-// and dropped without reading the rows, except for what depends on them: values in blocks of their own, indexes,
-// backlinks, and rows that only a dropped column owned.
+// and dropped without reading the rows, except for the structures that depend on them: values in blocks of their own,
+// indexes, backlinks, and rows that only a dropped column owned.
 //
 //     kept      same key: the trees move over; name, index and primary key may differ
 //     added     a key never used before; null, zero or empty in every row

@@ -93,7 +93,7 @@ extension Table {
         }
     }
 
-    /// As `set`, for a column without trees or links.
+    /// Like `set`, for a column without trees or links.
     private func storeAlone(_ value: Value, _ column: Int, of key: ObjectKey) throws(EngineError) {
         guard let group = try groups.dirtyGroup(for: key.rawValue) else { throw Self.missing(key) }
         let row = group.view.pointee.row(of: key.rawValue)
@@ -111,7 +111,7 @@ extension Table {
         store(value, column, group, row)
     }
 
-    /// As `set`, but does not delete a row that loses its owner. `withBacklinks`: false if the backlink tree already
+    /// Like `set`, but does not delete a row that loses its owner. `withBacklinks`: false if the backlink tree already
     /// matches the new value.
     func replace(
         _ value: Value, _ column: Int, of key: ObjectKey, withBacklinks: Bool = true
@@ -142,7 +142,7 @@ extension Table {
         for unique in uniques where unique.hasTree(of: column) { try enter(location, key.rawValue, in: unique) }
     }
 
-    /// As `set`, for a column for which `isLinkAlone` is true.
+    /// Like `set`, for a column for which `isLinkAlone` is true.
     package func setLink(_ target: ObjectKey, _ column: Int, of key: ObjectKey) throws(EngineError) {
         try session.relieveIfDue()
         guard let group = try groups.dirtyGroup(for: key.rawValue) else { throw Self.missing(key) }
@@ -233,7 +233,7 @@ extension Table {
         try session.delete([RowKey(table: definition.key, key: key)])
     }
 
-    /// As `delete` for each of the objects; skips those that do not exist. Deletes all of them or, if a delete rule
+    /// Like `delete` for each of the objects; skips those that do not exist. Deletes all of them or, if a delete rule
     /// denies it, none.
     package func delete(_ keys: [ObjectKey]) throws(EngineError) {
         try session.relieveIfDue()
@@ -243,7 +243,7 @@ extension Table {
         try session.delete(rows)
     }
 
-    /// As `delete`, regardless of delete rules.
+    /// Like `delete`, regardless of delete rules.
     func deletePlainly(_ key: ObjectKey) throws(EngineError) {
         guard try groups.dirtyGroup(for: key.rawValue) != nil else { throw Self.missing(key) }
         try session.change { () throws(EngineError) in
@@ -317,7 +317,7 @@ extension Table {
         try session.delete(try allKeys().map { RowKey(table: definition.key, key: ObjectKey($0)) })
     }
 
-    /// As `deleteAll`, regardless of delete rules.
+    /// Like `deleteAll`, regardless of delete rules.
     package func deleteAllPlainly() throws(EngineError) {
         try flushOpenCollections()
         if count == 0 { return }

@@ -179,7 +179,7 @@ package final class Table {
         return try location(atPosition: position).key
     }
 
-    /// As `location(atPosition:)`; nil if the position is out of range.
+    /// Like `location(atPosition:)`; nil if the position is out of range.
     package func locationIfAny(atPosition position: Int) throws(EngineError) -> RowLocation? {
         position >= 0 && position < count ? try location(atPosition: position) : nil
     }
@@ -284,7 +284,7 @@ package final class Table {
         return try index.first(value, self)
     }
 
-    /// As `key(forPrimaryKey:)` for an Int primary key, without a `Value`.
+    /// Like `key(forPrimaryKey:)` for an Int primary key, without a `Value`.
     package func key(forIntegerPrimaryKey value: Int64) throws(EngineError) -> ObjectKey? {
         guard let tree = keyTree else { preconditionFailure("no primary key") }
         return try tree.whileHeld { tree throws(EngineError) in

@@ -11,7 +11,7 @@ package struct ObjectKey: RawRepresentable, Hashable, Comparable, Sendable {
     package static let none = ObjectKey(0)
 }
 
-/// Identity of a table, stable through renames.
+/// Identity of a table, stable across renames.
 package struct TableKey: RawRepresentable, Hashable, Comparable, Sendable {
     package var rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -19,7 +19,7 @@ package struct TableKey: RawRepresentable, Hashable, Comparable, Sendable {
     package static func < (a: TableKey, b: TableKey) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// Identity of a column in its table, stable through renames and never reused.
+/// Identity of a column in its table, stable across renames and never reused.
 package struct ColumnKey: RawRepresentable, Hashable, Comparable, Sendable {
     package var rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }

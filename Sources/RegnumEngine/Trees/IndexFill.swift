@@ -21,8 +21,8 @@ package struct IndexFill: ~Copyable {
         let keys: UnsafeMutablePointer<UInt64>
     }
 
-    /// The most entries that are collected (32 bytes each for numbers, 72 for texts), and the most bytes of text: about
-    /// 140 MB. Further entries form a batch of their own.
+    /// The maximum number of entries that are collected (32 bytes each for numbers, 72 for texts), and of bytes of
+    /// text: about 140 MB in all. Further entries form a batch of their own.
     package static let limit = 1 << 20
     private static let textLimit = 1 << 26
     private static let stretch = 256
@@ -121,7 +121,7 @@ package struct IndexFill: ~Copyable {
     private static func keep(_ byte: UInt8) {}
 
     /// Sorts entries with equal words, which are in key order, by all of their bytes. In the words, missing bytes count
-    /// as zero. The tree would accept entries out of order too, but slowly.
+    /// as zero. The tree would also accept entries that are out of order, but slowly.
     private func sortTies(_ texts: Texts) {
         let entries = texts.sorter.entries
         var start = 0

@@ -6,9 +6,9 @@
 
 /// Order-preserving encodings of values.
 package enum IndexKey {
-    /// The longest value that is stored whole. Of a longer one, this many bytes and a 16-byte digest are stored.
+    /// The longest value that is stored whole. For a longer one, this many bytes and a 16-byte digest are stored.
     package static let exactByteCount = 1000
-    /// The most bytes that an entry of a `bytes` tree stores.
+    /// The maximum number of bytes that an entry of a `bytes` tree stores.
     package static let storedByteCount = exactByteCount + 16
 
     /// Encodes an Int, a date (seconds), a Bool or a link key as a UInt64 in the same order.

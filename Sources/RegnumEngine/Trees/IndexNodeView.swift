@@ -139,8 +139,8 @@ struct IndexLeafView {
         return numbers[low] < target ? low &+ 1 : low
     }
 
-    /// As `search`, for numbers that may be evenly spread: first searches a window of 32 around an interpolated guess,
-    /// which saves the distant loads of a binary search in an uncached leaf.
+    /// Like `search`, for numbers that may be evenly spread: first searches a window of 32 around an interpolated
+    /// guess, which saves the distant loads of a binary search in an uncached leaf.
     @inline(__always)
     private static func interpolate<T: FixedWidthInteger & UnsignedInteger>(
         _ p: UnsafeRawPointer, _ n: Int, _ target: T, _ distance: UInt64, _ span: UInt64
@@ -157,7 +157,7 @@ struct IndexLeafView {
         return search(p, n, target)
     }
 
-    /// As `lowerBound`, if all entries before `start` are known to be before `probe` and the result is likely to be
+    /// Like `lowerBound`, if all entries before `start` are known to be before `probe` and the result is likely to be
     /// near.
     func lowerBound(_ probe: IndexProbe, from start: Int, isBytes: Bool) -> Int {
         guard isBytes, !probe.isNull, start >= nullCount else { return lowerBound(probe, isBytes: isBytes) }
@@ -293,7 +293,7 @@ struct IndexBranchView {
         return max(low &- 1, 0)
     }
 
-    /// As `child` for a null probe: by key among the null separators.
+    /// Like `child` for a null probe: by key among the null separators.
     private func nullChild(_ key: UInt64) -> Int {
         let keys = words + count
         var low = 0

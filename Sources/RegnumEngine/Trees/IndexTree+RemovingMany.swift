@@ -8,7 +8,7 @@ extension IndexTree {
         state.pointee.tail = nil
         let root = try dirtyRoot()
         var left = blockLimit
-        // After a failure nothing is spilled any more: the transaction can only be rolled back.
+        // After a failure nothing more is spilled: the transaction can only be rolled back.
         let packing = packing && space.failure == nil
         let removed = try removeAll(keys, below: root, packing: packing, isEnd: true, &left)
         state.pointee.count = max(state.pointee.count - removed, 0)

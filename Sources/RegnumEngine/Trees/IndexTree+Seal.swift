@@ -156,7 +156,7 @@ extension IndexTree {
         run.pointee.addSealedCount(of: next)
     }
 
-    /// The most entries in the small leaf at the end.
+    /// The maximum number of entries in the small leaf at the end.
     private static let tailEntryLimit = 64
 
     /// True if `run` is so small that it should share one block with the sealed child `link`, and can. At the end of

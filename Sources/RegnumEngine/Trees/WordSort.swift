@@ -12,8 +12,8 @@ package protocol SortEntry: BitwiseCopyable {
     var high: UInt64 { get }
     var low: UInt64 { get }
 
-    /// Two zero words with a tag that identifies the entry. A `SortWord` keeps the tag in its last bits, which must be
-    /// left to it.
+    /// Two zero words with a tag that identifies the entry. A `SortWord` keeps the tag in its last bits, which must not
+    /// be used for anything else.
     init(tag: UInt64)
     /// Sets the bits that are set in these words. `low` must be 0 if the entry has no low word.
     mutating func formUnion(high: UInt64, low: UInt64)

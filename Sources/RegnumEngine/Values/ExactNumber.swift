@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A number of any type without rounding: coefficient * 2^binaryExponent * 10^decimalExponent, one of the exponents 0.
-// Makes numbers of different types comparable, in an order that does not depend on which is compared first.
+// A number of any type without rounding: coefficient * 2^binaryExponent * 10^decimalExponent, with at least one of the
+// exponents 0. Makes numbers of different types comparable, in an order that does not depend on which is compared
+// first.
 
 struct ExactNumber {
     /// -1, 0 or 1; also set for infinities.

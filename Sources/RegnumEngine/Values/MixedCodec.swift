@@ -222,7 +222,7 @@ package enum MixedCodec {
             return UnsafeRawBufferPointer(rebasing: payload[heap + range.lowerBound..<heap + range.upperBound])
         }
 
-        /// As `part`, for a reader whose offsets have not all been checked.
+        /// Like `part`, for a reader whose offsets have not all been checked.
         func checkedPart(_ i: Int) throws(EngineError) -> UnsafeRawBufferPointer {
             let range = UnsafeRawBufferPointer(rebasing: payload[(4 + parts * 4)...])
             let start = i == 0 ? 0 : Int(payload.loadUnaligned(fromByteOffset: i * 4, as: UInt32.self))

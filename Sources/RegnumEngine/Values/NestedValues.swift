@@ -246,7 +246,7 @@ extension Value {
         return values
     }
 
-    /// As `takeList`.
+    /// Like `takeList`.
     fileprivate mutating func takeDictionary() -> [DictionaryEntry]? {
         guard case .dictionary(let entries) = self else { return nil }
         self = .null

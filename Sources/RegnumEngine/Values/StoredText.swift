@@ -7,7 +7,7 @@ import RegnumSystem
 /// Creates strings from stored bytes, and copies stored bytes.
 @usableFromInline
 package enum StoredText {
-    /// The most bytes that a Swift string on a 64-bit system stores inline, without an allocation.
+    /// The maximum number of bytes that a Swift string on a 64-bit system stores inline, without an allocation.
     @usableFromInline static let shortByteCount = 15
 
     /// Returns the string of UTF-8 `bytes`; invalid sequences become U+FFFD, as everywhere in Swift.

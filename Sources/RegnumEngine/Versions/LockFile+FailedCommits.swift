@@ -48,7 +48,7 @@ extension LockFile {
         pinWord(slot, Self.failedEndWord).value = failed.end
     }
 
-    /// Returns what the process of that slot has published.
+    /// Returns the failed commits that the process of that slot has published.
     func shownFailed(of slot: Int) -> Failed {
         Failed(last: pinWord(slot, Self.failedWord).value, end: pinWord(slot, Self.failedEndWord).value)
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides whether a file is a lock file, and whether it belongs to this database since the machine started. Also reads
-// numbers from a lock file at the path that this process does not use.
+// Decides whether a file is a lock file, and whether it was written for this database since the machine started. Also
+// reads numbers from a lock file at the path that this process does not use.
 
 import RegnumSystem
 
@@ -8,7 +8,7 @@ extension LockFile {
     /// False for a file of another program, which is left untouched. A lock file of any database or layout begins with
     /// the magic. A file without content counts as ours: one that is empty, or all zero and no longer than a lock file,
     /// as a power loss may leave it. So does a file of the right length whose first page is damaged, if its last page,
-    /// that of the last slots, is all zero, which no page of a text is.
+    /// which holds the last slots, is all zero: no page of a text file is.
     static func isLockFile(_ file: any File) throws(SystemError) -> Bool {
         let page = UnsafeMutableRawBufferPointer.allocate(byteCount: FormatLimits.pageByteCount, alignment: 16)
         defer { page.deallocate() }
@@ -33,7 +33,7 @@ extension LockFile {
         try !page.prefix(file.read(page, at: offset)).contains { $0 != 0 }
     }
 
-    /// True if the name of the lock file beside a database is taken by another program's file.
+    /// True if another program's file has the name of the database's lock file.
     static func isTaken(_ path: String, _ fileSystem: any FileSystem) throws(SystemError) -> Bool {
         guard let file = try? fileSystem.open(path + ".lock", .readOnlyNoFollow) else { return false }
         defer { file.close() }
@@ -71,7 +71,7 @@ extension LockFile {
     func lastDurable(_ header: FileHeader) -> UInt64? { shownAtPath(header, at: Self.durableOffset) }
 
     /// The newest version according to the lock file at the path, if that is in use; for readers that do not join.
-    /// Other processes may have the database open by another name, with a lock file beside that name.
+    /// Other processes may have the database open by another name, with a lock file next to that name.
     func newestAtPath(_ header: FileHeader) -> UInt64? { shownAtPath(header, at: 512, inUse: true) }
 
     /// Reads a number from the lock file at the path, if that belongs to this database.

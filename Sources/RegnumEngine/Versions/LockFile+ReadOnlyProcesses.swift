@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Readers that write nothing, not even to the lock file. They keep a version by a shared lock on a byte of the database
-// file, which the system grants to every process that may read the file and releases when the process ends.
+// Readers that write nothing, not even to the lock file. They keep a version by holding a shared lock on a byte of the
+// database file, which the system grants to every process that may read the file and releases when the process ends.
 //
 //   locked bytes of the database file: 2^62 + 2^56 + v keeps version v; v = 0 keeps everything from now on
 //
@@ -31,7 +31,8 @@ extension LockFile {
         do { return try database.isLocked(bytes: Self.pinBytes) } catch { throw .system(error) }
     }
 
-    /// Returns what such readers keep; nil, after one system call, if there are none. Their process ids are unknown.
+    /// Returns the versions that such readers keep; nil, after one system call, if there are none. Their process ids
+    /// are unknown.
     func pinsOfReaders() throws(EngineError) -> OtherPins? {
         var (found, next) = (OtherPins(process: 0, pins: []), Self.pinBytes.lowerBound)
         do throws(SystemError) {

@@ -74,7 +74,7 @@ final class LockFile: @unchecked Sendable {
     private(set) var file: (any File)?
     private(set) var base = ZeroBytes.base
     private(set) var slot = -1
-    /// What `showFailed` has published. Guard: the mutex of `VersionRegistry`.
+    /// The failed commits that `showFailed` has published. Guard: the mutex of `VersionRegistry`.
     var failed = Failed()
     private let generation = ForkWatch.generation
 
@@ -151,7 +151,7 @@ final class LockFile: @unchecked Sendable {
     }
 
     /// True if processes use the lock file at this path. They may have opened the database by another name, with a lock
-    /// file beside that name, or they may be about to close it.
+    /// file next to that name, or they may be about to close it.
     func isLockFileInUse() throws(EngineError) -> Bool {
         do throws(SystemError) {
             let found = try fileSystem.open(path, .readWriteNoFollow)
@@ -163,8 +163,8 @@ final class LockFile: @unchecked Sendable {
         }
     }
 
-    /// Joins the processes that have the file open. Throws `.lockFile` if the file beside the database is not theirs.
-    /// Requires the opening lock.
+    /// Joins the processes that have the file open. Throws `.lockFile` if the lock file next to the database is not
+    /// theirs. Requires the opening lock.
     func join(_ header: FileHeader) throws(EngineError) {
         do {
             try open()
@@ -177,7 +177,7 @@ final class LockFile: @unchecked Sendable {
         try claimSlot()
     }
 
-    /// As `join`, with the lock file that the other processes hold open although it was deleted or replaced at its
+    /// Like `join`, with the lock file that the other processes hold open although it was deleted or replaced at its
     /// path. Returns false if the system does not offer access to it.
     func joinDeleted(_ header: FileHeader) throws(EngineError) -> Bool {
         for found in fileSystem.filesLocked(at: Self.slotBytes, besides: database.identity) {
@@ -321,7 +321,7 @@ final class LockFile: @unchecked Sendable {
                     database.unlock(byte: Self.firstSlotByte + i)
                     continue
                 }
-                // The file may have been truncated meanwhile.
+                // The file may have been truncated in the meantime.
                 guard isMapped else { break }
                 clearSlot(i)
                 pinWord(i, Self.processWord).value = UInt64(CurrentProcess.id)
@@ -393,7 +393,7 @@ final class LockFile: @unchecked Sendable {
         return true
     }
 
-    /// As `lockWriter`; false if it would have to wait.
+    /// Like `lockWriter`; false if it would have to wait.
     func tryLockWriter() throws(EngineError) -> Bool {
         do {
             guard try database.tryLock(byte: Self.writerByte) else { return false }
@@ -437,7 +437,7 @@ final class LockFile: @unchecked Sendable {
         var durable: UInt64?
     }
 
-    /// Returns what a writer must know of other processes; nil if the file is damaged, or shows a version older than
+    /// Returns what a writer must know about other processes; nil if the file is damaged, or shows a version older than
     /// `known`. Requires the writer lock.
     func enter(_ header: FileHeader, knowing known: UInt64) -> Entry? {
         guard slot >= 0, isMapped, isValid(header), let newest = word(at: 512).checked, newest >= known,
@@ -481,7 +481,7 @@ final class LockFile: @unchecked Sendable {
         return noted != now
     }
 
-    /// Records that the first non-durable commit was published since all were durable; `failures` had failed before it.
+    /// Records that the first non-durable commit since all were durable was published, after `failures` failed syncs.
     func noteUnsynced(_ failures: UInt64?) {
         if let failures, isMapped { word(at: Self.unsyncedFailuresOffset).value = failures }
     }

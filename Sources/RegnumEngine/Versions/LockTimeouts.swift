@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long processes and threads wait for each other, and the error that names those that were waited for.
+// The times for which processes and threads wait for each other, and the error that names the ones that caused the
+// wait.
 
 import RegnumSystem
 
@@ -10,7 +11,7 @@ extension Database.OpenOptions {
     /// The `MonotonicClock` time at which an opening that starts now gives up.
     var openingDeadline: UInt64 { Self.deadline(busyTimeout ?? Self.openingTimeout) }
 
-    /// As `openingDeadline`, for a write.
+    /// Like `openingDeadline`, for a write.
     var writeDeadline: UInt64 { busyTimeout.map { Self.deadline($0) } ?? FairLock.never }
 
     private static func deadline(_ timeout: UInt64) -> UInt64 {

@@ -13,14 +13,14 @@ extension Session {
             database, at: current, isFrozen: true, origin: origin ?? self.origin?.frozen, ticket: ticket)
     }
 
-    /// Waits until the version that `other` shows, a frozen session, is on stable storage or has failed. After that,
+    /// Waits until the version shown by `other`, a frozen session, is on stable storage or has failed. After that,
     /// `refresh` either finds it or never will.
     package func wait(for other: Session) {
         guard let ticket = other.ticket else { return }
         do { try database.wait(for: ticket) } catch {}
     }
 
-    /// As `freeze`, for an internal operation that no source location of the program corresponds to.
+    /// Like `freeze`, for an internal operation that has no source location in the program.
     package func freezeForLibrary() throws(EngineError) -> Session {
         database.versions.pinAgain(current)
         return try Session(database, at: current, isFrozen: true, ticket: ticket)

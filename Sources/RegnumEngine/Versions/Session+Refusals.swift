@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transactions that can only be rolled back, because a rule of the file was broken or a change stopped half way.
+// Transactions that can only be rolled back, because a rule of the file was broken or a change stopped halfway.
 //
 // A change touches rows, indexes and backlinks in turn. If it meets damage in between, some of them have the new state
-// and some the old one, and only a rollback makes them consistent again. So every change that can stop half way runs
+// and some the old one, and only a rollback makes them consistent again. So every change that can stop halfway runs
 // inside `change`, or reports its failure through `unfinished`.
 
 extension Session {
@@ -33,8 +33,7 @@ extension Session {
 }
 
 extension BlockSpace {
-    /// Records that a change stopped half way with `error`, so the transaction can only be rolled back. Returns
-    /// `error`.
+    /// Records that a change stopped halfway with `error`, so the transaction can only be rolled back. Returns `error`.
     @inline(never)
     func unfinished(_ error: EngineError) -> EngineError {
         if failure == nil { failure = error.ofCommit }
@@ -43,7 +42,7 @@ extension BlockSpace {
 }
 
 extension EngineError {
-    /// The error that a commit throws after a change stopped half way with this error.
+    /// The error that a commit throws after a change stopped halfway with this error.
     fileprivate var ofCommit: EngineError {
         let start = "a change failed half way, so the transaction was rolled back: "
         switch self {

@@ -15,7 +15,7 @@ extension Session {
         return !isCalledOff
     }
 
-    /// In a write, while no pointer into a group is held: seals the tables. This is most of what a commit does before
+    /// In a write, while no pointer into a group is held: seals the tables. This is most of the work of a commit before
     /// it writes, so doing it early keeps the commit itself short.
     package func prepareCommit() throws(EngineError) {
         precondition(isWriting)
@@ -26,7 +26,7 @@ extension Session {
 }
 
 extension Table {
-    /// As `forEachGroup`, for work that may be cancelled.
+    /// Like `forEachGroup`, for work that may be cancelled.
     func forEachGroupWatched(
         _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
     ) throws(EngineError) {

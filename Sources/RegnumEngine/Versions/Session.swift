@@ -28,7 +28,7 @@ package final class Session {
     @exclusivity(unchecked) var schema: SchemaBlock
     /// By key, ascending.
     @exclusivity(unchecked) package internal(set) var tables: [Table] = []
-    /// Increases with every refresh that advanced and every change made in a write.
+    /// Increases with every refresh that advances and with every change made in a write.
     @exclusivity(unchecked) package internal(set) var changeCount: UInt64 = 0
     /// True if the session never leaves its version.
     package let isFrozen: Bool
@@ -113,7 +113,7 @@ package final class Session {
     deinit {
         if isSnapshot { space.snapshots -= 1 }
         ForkWatch.remove(ownerWord)
-        // In the child of a fork all of this belongs to the parent, and a parent's thread may have held a lock.
+        // In the child of a fork all of this belongs to the parent, and a thread of the parent may have held a lock.
         if !database.isForked {
             database.versions.note(UInt(bitPattern: state), at: nil, nil)
             if state.pointee.isWriting {
@@ -282,7 +282,8 @@ package final class Session {
         try startWrite(settled)
     }
 
-    /// As `beginWrite`, with the writer lock that `Database.offerTurn` offered as `number`; false if the offer is gone.
+    /// Like `beginWrite`, with the writer lock that `Database.offerTurn` offered as `number`; false if the offer is
+    /// gone.
     package func beginWrite(acceptingTurn number: UInt64, settled: Bool = false) throws(EngineError) -> Bool {
         precondition(!state.pointee.isWriting && !isFrozen, "a write inside a write")
         guard database.writerLock.accept(number) else { return false }
@@ -340,7 +341,7 @@ package final class Session {
         if longValueBytes - longValuesSeen > Self.longValueInterval, reliefDue != .max { reliefDue = 0 }
     }
 
-    /// As `noteLongValue`, for an element that may be or contain a long value.
+    /// Like `noteLongValue`, for an element that may be or contain a long value.
     func noteIfLong(_ value: Value) {
         switch value {
         case .string(let text): if text.utf8.count > SpillLimits.longValue { noteLongValue(text.utf8.count) }
@@ -360,7 +361,8 @@ package final class Session {
         guard database.canSpill else { return }
         space.spillLimit = limits.sealed.lowerBound
         space.spill = { [unowned self] in
-            // Indexes must still read what open collections dropped: `relieve` first. Failed spills are not retried.
+            // Indexes must still be able to read the old values of open collections, so `relieve` must run first.
+            // Failed spills are not retried.
             let isEarly = tables.contains { $0.hasOpenIndexedCollection }
             if isEarly { reliefDue = 0 }
             if !isEarly { space.spillLimit = database.spill(space, before: current, base: ticket) ?? .max }
@@ -372,7 +374,8 @@ package final class Session {
     @inline(__always)
     func relieveIfDue() throws(EngineError) { if changeCount >= reliefDue { try relieve() } }
 
-    /// Unsealed bytes, and how many more they need as blocks: open collections are held unpacked.
+    /// The number of unsealed bytes, and the additional bytes that they need as blocks: open collections are held
+    /// unpacked.
     private func unsealedByteCounts() -> (held: Int, packing: Int) {
         (
             tables.reduce(0) { $0 + $1.changedByteCount },
@@ -441,7 +444,7 @@ package final class Session {
         if made.isFileLong { database.shrinkIfLong(current) }
     }
 
-    /// As `commitWrite`, but does not wait: the session shows the changes now, others when they are durable. Then
+    /// Like `commitWrite`, but does not wait: the session shows the changes now, others when they are durable. Then
     /// `onDone` is called, on any thread; after an error the changes are abandoned and `comeBack` is due.
     package func commitWriteLater(
         _ wanted: CommitDurability? = nil, _ onDone: @escaping @Sendable (EngineError?) -> Void

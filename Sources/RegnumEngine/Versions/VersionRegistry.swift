@@ -70,7 +70,7 @@ package final class VersionRegistry: Sendable {
     /// Reads a version committed by another process from its slot; nil if it is no longer the newest.
     private let load: @Sendable (UInt64) throws(EngineError) -> Version?
     /// Publishes a commit whose slot is written but whose number is not; if another process is doing so, it only waits
-    /// for a moment. The argument is the number of the version that has no slot any more. Set once, before this object
+    /// for a moment. The argument is the number of the version that no longer has a slot. Set once, before this object
     /// is shared.
     nonisolated(unsafe) var finish: (UInt64) throws(EngineError) -> Void = { _ in }
     /// Called when the last pin of a version that was never published is released. Set once, like `finish`.
@@ -242,9 +242,9 @@ package final class VersionRegistry: Sendable {
         }
     }
 
-    // MARK: Who pins
+    // MARK: Pinning sessions
 
-    /// Records the version that a session is at; nil: the session ends.
+    /// Records the version that a session shows; nil if the session ends.
     func note(_ session: UInt, at version: UInt64?, _ origin: SessionOrigin?) {
         state.withLock { state in
             state.sessions[session] = version.map {

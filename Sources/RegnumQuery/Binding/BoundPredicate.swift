@@ -159,8 +159,8 @@ package struct BoundAggregate: Sendable, Hashable {
     /// True if its sum and average are decimals.
     var isDecimal: Bool { kind != .count && (type == .decimal128 || type == .mixed) }
 
-    /// True if binary numbers, whole ones too, are compared with the result by their shortest decimal digits, as in a
-    /// column of decimals. This applies to decimals, and to sums and averages of values of any type.
+    /// True if binary numbers, including whole ones, are compared with the result by their shortest decimal digits, as
+    /// in a column of decimals. This applies to decimals, and to sums and averages of values of any type.
     static func isOfDigits(_ kind: AggregateKind, _ type: ColumnType) -> Bool {
         switch kind {
         case .count: false

@@ -377,8 +377,8 @@ struct ConstantBinder {
 }
 
 extension Array where Element: Hashable {
-    /// The distinct elements, in an order that does not depend on their order here and is stable within one run of the
-    /// program: equal sets make equal predicates.
+    /// The distinct elements, in an order that does not depend on the order of this sequence and is stable within one
+    /// run of the program, so that equal sets make equal predicates.
     func inOneOrder() -> [Element] {
         if count < 2 { return self }
         return Set(self).map { (hash: $0.hashValue, element: $0) }.sorted { $0.hash < $1.hash }.map(\.element)

@@ -56,7 +56,7 @@ extension PredicateBinder {
         let holds = BoundPredicate.and(parts)
         guard let collection else { return isInverted ? .not(holds) : holds }
         let some = BoundPredicate.subquery(collection, isInverted ? .not(holds) : holds, .int(.greater, 0))
-        // Nil values of a map differ too.
+        // Nil values of a map also differ.
         return isInverted && isElement ? .or([some, .test(path.bound, .isNull)]) : some
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the first row of each distinct value, using a hash table over the levels that sorting extracts too.
+// Finds the first row of each distinct value, using a hash table over the same levels that sorting extracts.
 
 import RegnumEngine
 

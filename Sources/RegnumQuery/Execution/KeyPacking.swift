@@ -187,7 +187,7 @@ struct KeyPacking {
 
     // MARK: Bits
 
-    /// The position of a value: the number of low bits cut off it, and the number of bits after it.
+    /// The position of a value: the number of low bits cut off from it, and the number of bits after it.
     private struct Place {
         let cut: UInt64
         let behind: UInt64

@@ -92,7 +92,7 @@ extension ObjectQuery {
         key.links.isEmpty && !key.isFolded && key.type != .mixed && table.hasIndex(key.column)
     }
 
-    /// True if so many rows are wanted that sorting all is no more work.
+    /// True if so many rows are wanted that sorting all rows is no more work.
     private static func isMuch(_ wanted: Extent, _ table: Table) -> Bool {
         wanted.limit.map { $0 >= table.count / 4 } ?? true
     }

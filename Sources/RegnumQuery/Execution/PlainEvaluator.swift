@@ -115,7 +115,7 @@ extension BoundPath {
     fileprivate func contains(_ object: any PlainObject, _ test: ValueTest) -> Bool? {
         if let values = values(object) { return values.contains { test.matches($0) } }
         guard case .object = end else { return nil }
-        // A predicate can only name an object in a table, so it is none of these.
+        // A predicate can only refer to objects in tables, and this object is not one of them.
         let stranger = Value.link(ObjectKey(.max))
         return objects(object).contains { test.matches($0 == nil ? .null : stranger) }
     }

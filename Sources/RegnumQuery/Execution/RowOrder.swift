@@ -154,7 +154,7 @@ package struct RowOrder {
         guard let (table, place) = try end(of: key, a) else { return try end(of: key, b) == nil ? 0 : 1 }
         guard let (otherTable, otherPlace) = try end(of: key, b) else { return -1 }
         if let entry = key.entry {
-            // Null comes first here too.
+            // Null also comes first here.
             return MixedOrder.compare(
                 try table.dictionaryValue(of: entry, key.column, at: place),
                 try otherTable.dictionaryValue(of: entry, key.column, at: otherPlace))

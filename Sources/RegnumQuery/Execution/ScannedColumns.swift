@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The columns that a plan will read in a group, almost certainly: a scan prefetches them with `ScanPrefetch`.
+// The columns that a plan will almost certainly read in a group. A scan prefetches them with `ScanPrefetch`.
 
 import RegnumEngine
 

@@ -84,7 +84,7 @@ struct TopRows {
         if new.count >= capacity { try compact() }
     }
 
-    /// The rows in order; for a tail too, the last row is last.
+    /// The rows in order; the last row comes last even for a tail.
     mutating func finish() throws(EngineError) -> [RowLocation] {
         try compact()
         return isTail ? kept.reversed() : kept

@@ -45,13 +45,13 @@ extension Access {
     /// Counts are capped here: a damaged index may contain any number.
     private static let estimateLimit = 1 << 48
 
-    /// The least approximate cost in ns of a row in a scan.
+    /// The lowest approximate cost in ns of a row in a scan.
     private static let leastRowCost = 0.4
 
     /// In a table with fewer rows an index is always used if there is one.
     private static let leastRowCount = 64
 
-    /// Chooses the cheapest access path. O(log n) for each condition with an index. A set that stands beside other
+    /// Chooses the cheapest access path. O(log n) for each condition with an index. A set that is combined with other
     /// conditions on its property costs O(its values), and is only used if it has no more values than the table has
     /// rows.
     static func choose(_ predicate: BoundPredicate?, _ table: Table) throws(EngineError) -> Access {

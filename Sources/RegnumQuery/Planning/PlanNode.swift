@@ -25,7 +25,7 @@ indirect enum PlanNode {
     case compareAggregate(BoundAggregate, ComparisonOperator, BoundPath)
     /// `isCorrelated`: the inner node also refers to objects outside the SUBQUERY.
     case subquery(BoundPath, PlanNode, ValueTest, isCorrelated: Bool)
-    /// The object that many SUBQUERY levels outwards passes.
+    /// The object at that number of SUBQUERY levels outwards passes.
     case outer(Int, PlanNode)
     /// The text of a column contains a term.
     case text(TextNode)
@@ -222,7 +222,7 @@ extension BoundPredicate {
 }
 
 extension PlanNode {
-    /// The node, evaluated on the object that many SUBQUERY levels outwards.
+    /// The node, evaluated on the object `levels` SUBQUERY levels outwards.
     fileprivate func outward(_ levels: Int) -> PlanNode { levels == 0 ? self : .outer(levels, self) }
 
     /// The approximate cost in ns a row, slightly less for selective conditions.

@@ -12,7 +12,7 @@ package struct ObjectArgument: Sendable {
     package var isDeleted: Bool
     /// True if the object belongs to another Realm than the one queried.
     package var isOfOtherRealm: Bool
-    /// The object, for code that knows its class. Like the argument itself, it is only used where predicates are
+    /// The object, for code that knows its class. Like the argument itself, it is only used while predicates are
     /// created and bound.
     package nonisolated(unsafe) var object: AnyObject?
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An area on the earth, as stored in predicates. The caller supplies the geometry, because trigonometry needs a C
+// An area on the earth, as stored in predicates. The caller supplies the geometry, because trigonometry needs the C
 // library.
 
 package import RegnumEngine

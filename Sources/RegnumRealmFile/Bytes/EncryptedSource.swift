@@ -5,7 +5,7 @@
 //   metadata of a data page, 64 bytes:
 //      0   4  counter of the last write; 0: the page was never written
 //      4  28  HMAC-SHA-224 of the page's ciphertext at the last write
-//     32   4  counter of the write before
+//     32   4  counter of the previous write
 //     36  28  its HMAC
 //   data page: AES-256-CBC without padding; the initialisation vector is the counter, the offset of the page in the
 //   decrypted file (8 bytes) and 4 zero bytes

@@ -17,7 +17,7 @@ internal import Foundation
 /// Texts that are decoded in advance, before their values are read.
 struct DecodedTexts {
     var values: [RealmFileValue] = []
-    /// The indexes of the texts in which bytes that are no UTF-8 were replaced.
+    /// The indexes of the texts in which invalid UTF-8 was replaced.
     var replaced: Set<Int> = []
 
     mutating func add(_ value: RealmFileValue, isReplaced: Bool) {
@@ -179,7 +179,7 @@ extension NodeReader {
         return values
     }
 
-    /// The list of interned texts of a column. They count in `replacedTexts` when a value is read, not here.
+    /// The list of interned texts of a column. They are counted in `replacedTexts` when a value is read, not here.
     func internedTexts(root: Int, nullable: Bool, isLegacy: Bool) throws(RealmFileError) -> DecodedTexts {
         let before = replacedTexts
         defer { replacedTexts = before }

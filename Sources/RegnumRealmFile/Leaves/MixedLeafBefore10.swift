@@ -8,7 +8,7 @@
 internal import Foundation
 
 extension NodeReader {
-    /// All values of such a column. Texts count in `replacedTexts` when a value is read, not here.
+    /// All values of such a column. Texts are counted in `replacedTexts` when a value is read, not here.
     func oldMixedValues(_ root: Int) throws(RealmFileError) -> DecodedTexts {
         let before = replacedTexts
         defer { replacedTexts = before }

@@ -29,8 +29,8 @@ final class NodeReader {
     let bytes: FileBytes
     /// Set at the start of each scan or lookup.
     var budget: WorkBudget
-    /// Texts read so far in which bytes that are no UTF-8 were replaced by U+FFFD. A text that is decoded in advance
-    /// counts each time it is read.
+    /// The number of texts read so far in which invalid UTF-8 was replaced by U+FFFD. A text that is decoded in advance
+    /// is counted each time it is read.
     var replacedTexts = 0
 
     init(_ bytes: FileBytes) {

@@ -27,7 +27,7 @@ struct ClusterCursor {
         let start: UInt64
     }
 
-    /// Realm's own files have a shift of 8: 256 objects per cluster. A test build of it used 2.
+    /// Realm's own files have a shift of 8: 256 objects per cluster. A test build of realm-core used 2.
     private let shift: Int
     private let reader: NodeReader
     private var levels: [Level] = []

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The access list (POSIX ACL) of a file on Linux: the users and groups, besides owner, group and others, that may use
-// it. If a file has a list, its group permission bits show the most that any entry of the list may do.
+// it. If a file has a list, its group permission bits show the maximum permissions of any entry of the list.
 
 #if canImport(Glibc)
     import Glibc

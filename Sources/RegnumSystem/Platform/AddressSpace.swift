@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The address space that this process has reserved. Systems give a process 128 TiB: when much of it is used, callers
-// that can make do with less reserve less, so that hundreds of open files fit.
+// The address space that this process has reserved. Systems give a process 128 TiB. When much of it is in use, callers
+// that can make do with less reserve less, so that hundreds of files can be open at once.
 //
 // On systems that give a process little address space (`ulimit -v`, small containers), memory that must not move is
 // reserved far from all other mappings and takes no more than it needs, so that it can grow without moving.
@@ -32,7 +32,7 @@ enum AddressSpace {
 
     /// The size up to which a reservation of `reserveGrowing` can grow.
     static let growingLimit = 1 << 36
-    /// Addresses far from those that systems choose themselves: from 16 TiB to 64 TiB, in steps of `growingLimit`.
+    /// Addresses far from those that systems choose by default: from 16 TiB to 64 TiB, in steps of `growingLimit`.
     private static let growingPlaces = 256..<1024
 
     /// Like `reserve`, at an address where `grow` is likely to succeed.

@@ -21,7 +21,7 @@ package enum CurrentExecutor {
         return ask(words.0, words.1, 0)
     }
 
-    /// Looked up at run time, because the compiler knows this function and refuses a declaration of it.
+    /// Looked up at run time, because the compiler already knows this function and rejects a declaration of it.
     private static let ask: (@convention(c) (UInt, UInt, UInt) -> Bool)? =
         dlsym(nil, "swift_task_isCurrentExecutorWithFlags").map {
             unsafeBitCast($0, to: (@convention(c) (UInt, UInt, UInt) -> Bool).self)

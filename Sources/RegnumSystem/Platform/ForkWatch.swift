@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detects that this process was created by a fork. What the parent had open (mappings, locks, waiting threads) must not
-// be used by the child, which gives it up at once. A lock belongs to an open file and lasts as long as any process has
-// that file open or mapped: a child that kept the files would keep the locks of a parent that was killed.
+// Detects that this process was created by a fork. The child must not use the parent's mappings, locks and waiting
+// threads, and gives them up at once. A lock belongs to an open file and lasts as long as any process has that file
+// open or mapped: a child that kept the files would keep the locks of a parent that was killed.
 
 #if canImport(Glibc)
     import Glibc
@@ -14,7 +14,7 @@
 /// Counts the forks between the first process and this one. In the child of a fork it zeroes the registered words,
 /// closes the parent's descriptors and replaces its mappings.
 package enum ForkWatch {
-    /// Has another value in the child of a fork than in its parent. Costs one load.
+    /// Has a different value in the child of a fork than in the parent. Costs one load.
     // unsafe: written only in a new child, by its only thread.
     @exclusivity(unchecked) package private(set) nonisolated(unsafe) static var generation: UInt = 0
 

@@ -79,7 +79,7 @@ extension SystemCalls {
         precondition(result == 0, "unmapping what was never mapped")
     }
 
-    /// Gives the pages back; they read as zeros afterwards. Both ends are multiples of `mappingGranularity`.
+    /// Returns the pages to the system; they read as zeros afterwards. Both ends are multiples of `mappingGranularity`.
     static func discard(_ base: UnsafeMutableRawPointer, _ byteCount: Int) {
         #if canImport(Darwin)
             memset(base, 0, byteCount)

@@ -95,7 +95,8 @@ enum SystemCalls {
         call { ftruncate(descriptor, off_t(byteCount)) }
     }
 
-    /// Reserves space and extends the file. `isUnsupported` is true for the result if the file system cannot reserve.
+    /// Reserves space and extends the file. `isUnsupported` is true for the result if the file system cannot reserve
+    /// space.
     static func reserveSpace(_ descriptor: Int32, from offset: Int, count: Int) -> Int {
         #if canImport(Darwin)
             var request = fstore_t()
@@ -182,7 +183,7 @@ enum SystemCalls {
     }
 }
 
-// MARK: - Second names
+// MARK: - Hard links
 
 extension SystemCalls {
     /// Returns 0 or minus `errno`.
@@ -207,7 +208,7 @@ extension SystemCalls {
     }
 }
 
-// MARK: - What a file is
+// MARK: - File status
 
 extension SystemCalls {
     struct FileInformation {
@@ -252,7 +253,7 @@ extension SystemCalls {
     }
 }
 
-// MARK: - Who may use a file
+// MARK: - Access rights
 
 extension SystemCalls {
     /// See `File.takeAccess`.
@@ -261,7 +262,7 @@ extension SystemCalls {
         var new = stat()
         guard call({ fstat(source, &old) }) == 0, call({ fstat(target, &new) }) == 0 else { return true }
         if asReplacement, new.st_uid != old.st_uid || new.st_gid != old.st_gid {
-            // Only root may give files away; an owner may choose any group to which he belongs.
+            // Only root may change the owner of a file; the owner may choose any group that they belong to.
             if fchown(target, old.st_uid, old.st_gid) != 0 { _ = fchown(target, uid_t.max, old.st_gid) }
             guard call({ fstat(target, &new) }) == 0 else { return true }
         }

@@ -67,7 +67,8 @@ struct Failure {
         return url.resolvingSymlinksInPath() == arguments.url.resolvingSymlinksInPath()
     }
 
-    /// Messages for reasons for which the libraries' messages would name settings of a program.
+    /// Messages that replace those of the libraries for some reasons, because the libraries' messages name settings of
+    /// a program.
     private static func sentence(_ reason: String, _ arguments: FileArguments) -> String? {
         let file = "'\(arguments.file)'"
         switch reason {
