@@ -10,7 +10,7 @@ internal import RegnumEngine
 struct RecycledAccessors: ~Copyable {
     private var last: Unmanaged<ObjectBase>?
     private var other: Unmanaged<ObjectBase>?
-    /// True while an accessor is being released: the `deinit` of its class may run any code, including a call of this
+    /// True while an accessor is being released: the `deinit` of its class may run any code, including a call to this
     /// type.
     private var isLettingGo = false
 

@@ -65,7 +65,7 @@ package final class ResultsState {
         let own: BlockRef?
         let others: [BlockRef?]
     }
-    /// The tables that the elements depend on, besides their own.
+    /// The tables that the elements depend on, in addition to their own.
     private lazy var otherTables: [TableKey] = findOtherTables()
 
     /// The result of the last evaluation; valid while `stamp` equals the Realm's change count.
@@ -172,8 +172,8 @@ package final class ResultsState {
 
     // MARK: Cached results
 
-    /// Returns the current change count. If only tables changed that the elements do not depend on, cached results stay
-    /// valid.
+    /// Returns the current change count. If only tables that the elements do not depend on have changed, cached results
+    /// stay valid.
     private func renewed() -> UInt64 {
         let now = realm.changeCount
         if let seen, seen.changeCount == now { return now }
@@ -422,7 +422,7 @@ package final class ResultsState {
         }
     }
 
-    /// Returns all keys in order, also for a whole table, for callers that need them before they change anything.
+    /// Returns all keys in order, even for a whole table, for callers that need them before they change anything.
     func allKeys() -> [ObjectKey] {
         check()
         guard isWholeTable, let binding else { return currentKeys() }

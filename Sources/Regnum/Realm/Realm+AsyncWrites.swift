@@ -25,7 +25,7 @@ extension Realm {
         core.asyncWrites().schedule(commits: true, block, onComplete)
     }
 
-    /// As `writeAsync`, but the block must end the transaction: whatever it has not committed with `commitAsyncWrite`
+    /// Like `writeAsync`, but the block must end the transaction: whatever it has not committed with `commitAsyncWrite`
     /// or `commitWrite` when it returns is rolled back. If the transaction cannot begin, the block does not run, and
     /// the error is logged.
     @discardableResult
@@ -37,10 +37,10 @@ extension Realm {
     /// are durable.
     ///
     /// - Parameters:
-    ///   - allowGrouping: true if several commits may become durable together. They do so in any case if one is made
-    ///     while the disk is busy with another.
+    ///   - allowGrouping: true if several commits may become durable together. Even if false, commits made while the
+    ///     disk is busy with another commit share the next sync.
     ///   - onComplete: called on the Realm's thread, queue or actor, with an error if the commit failed; the changes
-    ///     are then rolled back. It may begin another write transaction, and end that one.
+    ///     are then rolled back. The callback may begin another write transaction, and end it.
     /// - Returns: an id for `cancelAsyncWrite`, which in this case only prevents the call of `onComplete`.
     ///
     /// It is a programmer error to call this outside a write transaction.
@@ -103,7 +103,8 @@ extension RealmCore {
 
     private var isCallingBack: Bool { settings.asyncWrites?.isCallingBack ?? false }
 
-    /// RealmSwift's message for any write within a completion callback; used here only for one that is impossible.
+    /// RealmSwift's message for any write within a completion callback; used here only for writes that are not possible
+    /// there.
     private static func insideCallback(_ verb: String) -> String {
         "Can't \(verb) a write transaction from inside a commit completion callback."
     }
@@ -144,8 +145,8 @@ final class AsyncWrites {
         var writes: AsyncWrites? { core.settings.asyncWrites }
     }
 
-    /// As `Home`, for the end of a write, which is delivered once. Releases the Realm before the callback: the program
-    /// may close the Realm there, and delete the file.
+    /// Like `Home`, but for the end of a write, which is delivered once. Releases the Realm before the callback: the
+    /// program may close the Realm there, and delete the file.
     private final class Return: @unchecked Sendable {
         // Sendable: used only on the Realm's own thread, queue or actor.
         private var core: RealmCore?
