@@ -55,8 +55,8 @@ final class OutputFile {
 }
 
 extension FileSystem {
-    /// Makes the name of a file that was created or renamed durable, as far as the process may: syncing a folder takes
-    /// the permission to read it, which creating files does not.
+    /// Makes the name of a created or renamed file durable, if the process has the permission: syncing a folder
+    /// requires permission to read it, which creating files does not.
     func syncName(of path: String) throws(SystemError) {
         do throws(SystemError) { try syncDirectory(containing: path) } catch {
             if error.kind != .permissionDenied { throw error }

@@ -5,7 +5,8 @@
 
 internal import RegnumEngine
 
-/// The ownership of the imported embedded objects. First `add` each ownership, then `resolve` once, then ask.
+/// The ownership of the imported embedded objects. First `add` each ownership, then `resolve` once, then query the
+/// result.
 ///
 /// Memory: 2 bits for each embedded object, and 32 bytes for each that another embedded object owns and that was added
 /// before its owner was known to be carried over.
@@ -70,7 +71,7 @@ struct EmbeddedOwners {
         open = []
     }
 
-    /// Returns the index of the first open ownership by `owner`, or where it would be.
+    /// Returns the index of the first open ownership by `owner`, or the index at which it would be.
     private func firstOwnership(of owner: Object) -> Int {
         var (low, high) = (0, open.count)
         while low < high {
