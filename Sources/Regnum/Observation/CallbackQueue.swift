@@ -2,7 +2,7 @@
 // Calls to users' blocks: the calls that are due, in order, and the kinds of calls that are on the stack. A block may
 // write, refresh, run its run loop or end any observation, so everything here can be reached from within a call.
 //
-//     idle ──send──▶ sending ──no call is left──▶ idle          calls that a block makes due are made by the same `send`
+//     idle ──send──▶ sending ──no call is left──▶ idle         calls that a block makes due are made by the same `send`
 //     idle ──notifying──▶ notifying `.didChange` ──▶ idle         may nest, also in `sending`
 //     idle ──asking──▶ asking for a refresh ──▶ idle
 //
