@@ -3,7 +3,7 @@
 // write, refresh, run its run loop or end any observation, so everything here can be reached from within a call.
 //
 //     idle ──send──▶ sending ──no call is left──▶ idle         calls that a block makes due are made by the same `send`
-//     idle ──notifying──▶ notifying `.didChange` ──▶ idle         may nest, also in `sending`
+//     idle ──notifying──▶ notifying `.didChange` ──▶ idle         may nest, even in `sending`
 //     idle ──asking──▶ asking for a refresh ──▶ idle
 //
 // A turn that arrives while blocks are on the stack is skipped, and another one is scheduled when the last of them has

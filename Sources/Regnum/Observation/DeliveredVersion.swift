@@ -28,7 +28,7 @@ final class DeliveredVersion {
         session = shown
     }
 
-    /// Ends with the last observer. Without an observer, no changes have been made elsewhere yet.
+    /// Call when no observer is left. Also forgets that changes were made elsewhere.
     func end() {
         session = nil
         isLocal = true

@@ -19,8 +19,8 @@ struct RecycledAccessors: ~Copyable {
         other?.release()
     }
 
-    /// Returns an accessor of the object that nothing else references, kept here until the call after the next.
-    /// Requires that `isRecyclable` is true for the class. Returns nil while a kept accessor is being released.
+    /// Returns an accessor of the object that nothing else references. It is kept here until the call after the next
+    /// one. Requires that `isRecyclable` is true for the class. Returns nil while a kept accessor is being released.
     mutating func accessor(
         _ binding: ClassBinding, _ key: ObjectKey, _ location: RowLocation?
     ) -> Unmanaged<ObjectBase>? {

@@ -111,7 +111,7 @@ package final class ResultsState {
         invalidations = realm.settings.invalidations
     }
 
-    /// Creates `steps` and `query` from `equality`. On the thread of the Realm, which is not frozen.
+    /// Creates `steps` and `query` from `equality`. Call it on the thread of the Realm, which must not be frozen.
     private func unfold() {
         guard let equality, let binding, madeSteps.isEmpty else { return }
         madeSteps = [.filter(equality.condition.lowered(for: realm))]
@@ -210,8 +210,8 @@ package final class ResultsState {
 
     // MARK: Elements
 
-    /// Returns the element at a position. An out-of-bounds position is a programmer error. A method of the class,
-    /// because a protocol method looks up its witnesses at each call, which takes longer than the rest.
+    /// Returns the element at a position. An out-of-bounds position is a programmer error. This is a method of the
+    /// class, because a protocol method looks up its witnesses at each call, which takes longer than the rest.
     func element<Element: RealmCollectionValue>(at position: Int, as type: Element.Type) -> Element {
         if let wholeBinding {
             check()
@@ -507,7 +507,7 @@ extension ClassBinding {
     }
 }
 
-/// An object identified by class and key instead of by an accessor: valid as long as the Realm, independent of
+/// An object identified by class and key instead of by an accessor: valid as long as the Realm is, independent of
 /// accessors.
 package struct RowReference {
     package let binding: ClassBinding

@@ -15,9 +15,9 @@ extension Realm {
     ///   - onComplete: called there once the changes are durable, or with the error that prevented them.
     /// - Returns: an id for `cancelAsyncWrite`.
     ///
-    /// The Realm stays open until the call of `onComplete`, and other processes cannot write before it: a program that
-    /// may be suspended should wait for it first. It is a programmer error to call this on a frozen or read-only Realm,
-    /// or on a thread without a run loop, where nothing can be called back.
+    /// The Realm stays open until `onComplete` is called, and other processes cannot write before that: a program that
+    /// may be suspended should wait for the call first. It is a programmer error to call this on a frozen or read-only
+    /// Realm, or on a thread without a run loop, where nothing can be called back.
     @discardableResult
     public func writeAsync(
         _ block: @escaping () -> Void, onComplete: (((any Swift.Error)?) -> Void)? = nil
@@ -41,7 +41,7 @@ extension Realm {
     ///     disk is busy with another commit share the next sync.
     ///   - onComplete: called on the Realm's thread, queue or actor, with an error if the commit failed; the changes
     ///     are then rolled back. The callback may begin another write transaction, and end it.
-    /// - Returns: an id for `cancelAsyncWrite`, which in this case only prevents the call of `onComplete`.
+    /// - Returns: an id for `cancelAsyncWrite`, which in this case only prevents `onComplete` from being called.
     ///
     /// It is a programmer error to call this outside a write transaction.
     @discardableResult
@@ -110,7 +110,7 @@ extension RealmCore {
     }
 }
 
-/// The asynchronous writes of one Realm. Confined as the Realm is; calls from elsewhere arrive through `place`.
+/// The asynchronous writes of one Realm. Confined like the Realm; calls from elsewhere arrive through `place`.
 final class AsyncWrites {
     private struct Transaction {
         let turn: UInt64
@@ -255,7 +255,7 @@ final class AsyncWrites {
         place.perform { home.arrive() }
     }
 
-    /// Removes the completion of a write, and returns a closure that calls it. The closure does not hold the Realm.
+    /// Removes the completion of a write, and returns a closure that calls it. The closure does not retain the Realm.
     private func callback(_ id: AsyncTransactionId, _ failure: (any Swift.Error)?) -> () -> Void {
         let onComplete = completions.removeValue(forKey: id)
         return {

@@ -83,7 +83,7 @@ struct SchemaUpdate {
         }
         do {
             try session.commitWrite()
-            // If the disk keeps failing, it is unknown which version it holds: a backup is kept.
+            // If the disk keeps failing, it is unknown which version the file has, so a backup is kept.
         } catch { throw Realm.Error(opening: settings.place.name, readOnly: false, error) }
     }
 
