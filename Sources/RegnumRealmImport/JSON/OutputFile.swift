@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file that is written in order and appears at its path only when it is complete and on stable storage. Until then it
-// has a temporary name in the same folder, which the next export to that path removes if the process is killed.
+// has a temporary name in the same folder, and if the process is killed, the next export to that path removes the file.
 
 internal import Foundation
 internal import Regnum

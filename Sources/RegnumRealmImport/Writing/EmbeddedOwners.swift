@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Determines which embedded objects are carried over: those that belong, directly or through other embedded objects, to
 // an object that is not embedded. The others are objects without an owner, everything that these own, and embedded
-// objects that own each other in a circle.
+// objects that own each other in a cycle.
 
 internal import RegnumEngine
 
