@@ -29,7 +29,7 @@ extension Realm {
     }
 }
 
-// Results, lists and linking objects had these methods.
+// Results, lists and linking objects once had these methods.
 extension RealmCollection where Element: ObjectBase {
     /// Same as `sorted(byKeyPath:ascending:)`.
     @available(*, deprecated, renamed: "sorted(byKeyPath:ascending:)")

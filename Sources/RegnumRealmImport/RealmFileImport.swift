@@ -14,9 +14,9 @@ public import Regnum
 /// guard report.isComplete else { return log(report.description) }
 /// ```
 ///
-/// The import only reads the old file; no process may write to it meanwhile. A new file gets the classes and the schema
-/// version of the old one. It appears at its path only when it is complete: if the import throws or its process is
-/// killed, there is no file at that path, and the import can be repeated. See <doc:ImportingRealmFiles> for imports
+/// The import only reads the old file; no process may write to it in the meantime. A new file gets the classes and the
+/// schema version of the old one. It appears at its path only when it is complete: if the import throws or its process
+/// is killed, there is no file at that path, and the import can be repeated. See <doc:ImportingRealmFiles> for imports
 /// into an open Realm.
 ///
 /// Thread: use an instance from one thread at a time, on any thread; with an open Realm, on that Realm's thread.
@@ -46,7 +46,7 @@ public struct RealmFileImport {
     /// - Parameters:
     ///   - source: The file in Realm's format.
     ///   - target: The path of the new file. `run` throws `Realm.Error` if a file exists there, or if a file that is
-    ///     no lock file of Regnum has that name with `.lock`.
+    ///     not a lock file of Regnum has that name with `.lock`.
     public init(from source: URL, to target: URL) {
         self.source = source
         self.target = .file(target)
@@ -55,11 +55,11 @@ public struct RealmFileImport {
     /// Creates an import into an open Realm. Only the classes and properties that the Realm declares are imported.
     /// Reads and writes nothing until `run`.
     ///
-    /// Classes are matched by name. Properties are matched by the name of their column, which `propertiesMapping` may
-    /// give, and those that remain by their name in the class. An object whose primary key exists already is updated with the values of the old file.
-    /// If every imported class has a primary key, the import commits in batches, and repeating it after an interruption
-    /// produces the same objects. Otherwise the whole import is one transaction. If the Realm is in a write transaction
-    /// when `run` is called, the import is part of that transaction and does not commit it.
+    /// Classes are matched by name. Properties are matched first by the name of their column, which `propertiesMapping`
+    /// may specify, and then by their name in the class. An object whose primary key exists already is updated with the
+    /// values of the old file. If every imported class has a primary key, the import commits in batches, and repeating
+    /// it after an interruption produces the same objects. Otherwise the whole import is one transaction. If the Realm
+    /// is in a write transaction when `run` is called, the import is part of that transaction and does not commit it.
     ///
     /// - Parameters:
     ///   - source: The file in Realm's format.
@@ -75,10 +75,11 @@ public struct RealmFileImport {
     /// of the caller's write transaction, cancel that transaction.
     ///
     /// - Returns: The numbers of objects read and written, and the values that could not be carried over.
-    /// - Throws: `RealmFileError` if the old file cannot be read, `Realm.Error` if the target cannot be written or read,
-    ///   `RealmFileImportError` if the key or the verification fails, `CancellationError` if the task is cancelled, and
-    ///   any error that `progress` throws.
-    /// - Complexity: O(size of the old file). Classes with links are read twice; verification reads all once more.
+    /// - Throws: `RealmFileError` if the old file cannot be read, `Realm.Error` if the target cannot be written or
+    ///   read, `RealmFileImportError` if the key or the verification fails, `CancellationError` if the task is
+    ///   cancelled, and any error that `progress` throws.
+    /// - Complexity: O(size of the old file). Classes with links are read twice; verification reads everything once
+    ///   more.
     @discardableResult
     public func run() throws -> RealmFileImportReport {
         let file = try RealmFile(url: source, encryptionKey: sourceKey)

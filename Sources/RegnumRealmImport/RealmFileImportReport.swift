@@ -17,7 +17,7 @@ public struct RealmFileImportReport: Sendable, Equatable, Codable {
         public internal(set) var written = 0
         /// The number of objects among `written` that existed before the import, with the same primary key.
         public internal(set) var updated = 0
-        /// The number of values and objects that could not be carried over, without those of `dropped` properties.
+        /// The number of values and objects that could not be carried over, excluding those of `dropped` properties.
         public internal(set) var lossCount = 0
         /// The properties of the source for which the target has no property.
         public internal(set) var dropped: [DroppedProperty] = []
@@ -67,8 +67,8 @@ public struct RealmFileImportReport: Sendable, Equatable, Codable {
     public internal(set) var losses: [Loss] = []
     /// The number of all losses, including those beyond `lossLimit`.
     public internal(set) var lossCount = 0
-    /// The differences of the schemas, one sentence each: classes and properties that only one side has, indexes and
-    /// properties of Realm's synchronisation that have no counterpart.
+    /// The differences between the schemas, one sentence each: classes and properties that only one side has, indexes
+    /// and properties of Realm's synchronisation that have no counterpart.
     public internal(set) var notes: [String] = []
 
     /// The greatest number of elements in `losses`.

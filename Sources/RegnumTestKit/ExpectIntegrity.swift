@@ -13,8 +13,8 @@ public import Testing
 /// data is checked if a Realm of that name is open; otherwise there is nothing to find.
 ///
 /// - Returns: The findings, one sentence each, at most 100, for tests that do not use Swift Testing.
-/// - Thread: Any. Waits until no write transaction is open; it is a programmer error inside a write transaction of the
-///   calling thread.
+/// - Thread: Any. Waits until no write transaction is open; calling it inside a write transaction of the same thread is
+///   a programmer error.
 /// - Complexity: Reads all data once; uses one byte of memory per page of the file.
 @discardableResult
 public func expectIntegrity(

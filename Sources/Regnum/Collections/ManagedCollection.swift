@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The base class of `List`, `MutableSet` and `Map`, with the location of a managed collection. While the owner's row is
-// cached, reads of values of common types, and changes to them, do no reference counting. `PropertyLocation` finds the row
-// by the owner's key.
+// cached, reads of values of common types, and changes to them, do no reference counting. `PropertyLocation` finds the
+// row by the owner's key.
 
 internal import RegnumEngine
 
@@ -11,7 +11,7 @@ public class _ManagedCollection {
     @exclusivity(unchecked) final private(set) var place: PropertyLocation?
     /// True if `place` is set. Stored, because getters compiled into the user's code read it.
     @exclusivity(unchecked) @usableFromInline final private(set) var isManaged = false
-    /// The owner's row as last found. Unretained, so that reading it counts no references.
+    /// The owner's row as last found. Unretained, so that reading it does no reference counting.
     @exclusivity(unchecked) final private var lastRow = OwnerRow()
 
     init() {}

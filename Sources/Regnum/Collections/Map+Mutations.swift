@@ -10,7 +10,7 @@ func checkKey(_ key: String) {
     checkLength("Key", key.utf8.count, ByteLimits.string)
 }
 
-/// Returns why the key cannot be stored; nil if it can. A key that is too long is not looked for.
+/// Returns why the key cannot be stored; nil if it can. Does not check the length of the key.
 func keyProblem(_ key: String) -> String? {
     if key.utf8.first == UInt8(ascii: "$") { return "Dictionary::insert: key must not start with '$': '\(key)'." }
     if key.utf8.contains(UInt8(ascii: ".")) { return "Dictionary::insert: key must not contain '.': '\(key)'." }

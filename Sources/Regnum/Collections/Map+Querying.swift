@@ -200,11 +200,11 @@ extension Map {
 
 // For code that needs Objective-C-style objects.
 extension RealmKeyedCollection {
-    /// As the `value(forKey:)` that returns any value: strings and numbers are Foundation's.
+    /// Like the `value(forKey:)` that returns any value, but strings and numbers are Foundation's.
     @_disfavoredOverload
     public func value(forKey key: String) -> AnyObject? { value(forKey: key).map { $0 as AnyObject } }
 
-    /// As the `value(forKeyPath:)` that returns any value: strings and numbers are Foundation's.
+    /// Like the `value(forKeyPath:)` that returns any value, but strings and numbers are Foundation's.
     @_disfavoredOverload
     public func value(forKeyPath keyPath: String) -> AnyObject? { value(forKeyPath: keyPath).map { $0 as AnyObject } }
 

@@ -111,7 +111,7 @@ extension Map {
         return place
     }
 
-    /// As `checkedPlace`, and requires a write transaction.
+    /// Like `checkedPlace`, but also requires a write transaction.
     @inline(__always)
     func writablePlace() -> PropertyLocation? {
         guard let place else { return nil }

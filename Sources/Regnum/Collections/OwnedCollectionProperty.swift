@@ -38,7 +38,7 @@ extension _OwnedCollection {
     public static func _load(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase, _ offset: Int)
         -> Self
     {
-        // An unmanaged instance does not count: the class's initialiser made it, for an accessor of a class with fields
+        // Ignore an unmanaged instance: the class's initialiser created it, for an accessor of a class that has fields
         // of its own.
         if object.isOfThisThread, let collection = storedPointer(object, offset, Self.self).pointee,
             collection.isManaged
@@ -48,7 +48,7 @@ extension _OwnedCollection {
         return _loadSlowly(column, object, offset)
     }
 
-    /// As `_load`, and safe for a frozen object that several threads read at once.
+    /// Like `_load`, but also safe for a frozen object that several threads read at once.
     @usableFromInline @inline(never)
     static func _loadSlowly(_ column: UnsafeRawPointer, _ object: ObjectBase, _ offset: Int) -> Self {
         object.core.alone {

@@ -27,7 +27,7 @@ public class _StoredCollection<Element: RealmCollectionValue>: _ManagedCollectio
     class var words: CollectionNames { .list }
 }
 
-/// The names of a kind of collection in messages.
+/// The names of a kind of collection, as used in messages.
 struct CollectionNames: Sendable {
     /// "List"
     let name: String
@@ -105,7 +105,7 @@ extension PropertyLocation {
         return raw
     }
 
-    /// As `element(_:as:)`. If the element is itself a collection, it is given its own location.
+    /// Like `element(_:as:)`. If the element is itself a collection, it is given its own location.
     func element<Element: _HasPersistedType>(
         _ value: Value, as type: Element.Type, at step: @autoclosure () -> NestedStep
     ) -> Element {
@@ -204,7 +204,7 @@ extension _StoredCollection {
         return place
     }
 
-    /// As `checkedPlace`, and requires a write transaction.
+    /// Like `checkedPlace`, but also requires a write transaction.
     @inline(__always)
     final func writablePlace() -> PropertyLocation? {
         guard let place else { return nil }

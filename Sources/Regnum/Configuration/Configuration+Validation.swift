@@ -112,7 +112,8 @@ extension Realm.Configuration {
         try Self.copy(seedFilePath, to: url)
     }
 
-    /// Copies to a temporary file beside the target and renames it, so that nobody opens a partial file.
+    /// Copies to a temporary file beside the target and renames it, so that no other thread or process opens a partial
+    /// file.
     private static func copy(_ source: URL, to target: URL) throws {
         let files = PosixFileSystem.shared
         do {

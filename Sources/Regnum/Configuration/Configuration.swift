@@ -71,7 +71,7 @@ extension Realm {
         public var shouldCompactOnLaunch: (@Sendable (_ totalBytes: Int, _ usedBytes: Int) -> Bool)?
         /// The classes of the schema; nil for all subclasses of `Object` in the process.
         public var objectTypes: [ObjectBase.Type]?
-        /// A file that is copied to `fileURL` if no file exists there, also with `readOnly`.
+        /// A file that is copied to `fileURL` if no file exists there, even with `readOnly`.
         public var seedFilePath: URL?
         /// The maximum number of versions that may be alive at once; a write fails if there are more.
         public var maximumNumberOfActiveVersions: UInt?

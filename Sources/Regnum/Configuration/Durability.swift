@@ -7,9 +7,9 @@ internal import RegnumEngine
 /// What is guaranteed when a write to a file returns. Every level is atomic: after a power loss, a write is present as
 /// a whole, together with all earlier ones, or not at all. No level loses data when a process ends or is killed.
 public enum Durability: Sendable, Hashable {
-    /// As `full`, with a second sync, so that durability does not depend on a checksum.
+    /// Like `full`, but with a second sync, so that durability does not depend on a checksum.
     case paranoid
-    /// The write is on stable storage. Writes of several threads share one sync. The default.
+    /// The write is on stable storage. Writes by several threads share one sync. The default.
     case full
     /// The write is visible to all. It reaches stable storage within about a second, when the last Realm of the file in
     /// the process is closed, or with the next `full` write of any thread or process. A power loss may undo the writes

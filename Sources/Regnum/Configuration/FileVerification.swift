@@ -7,7 +7,7 @@ internal import RegnumEngine
 /// calls cannot throw; verification finds it earlier. See <doc:DamagedFiles>.
 public enum FileVerification: Sendable, Hashable {
     /// Opening verifies every block of the newest version, and throws `.invalidDatabase` if one is damaged. The file is
-    /// read once in a process: at some GB a second from memory, otherwise at the speed of the disk.
+    /// read once per process: at several GB per second from memory, otherwise at the speed of the disk.
     case atOpening
     /// Opening returns as with `onFirstUse`. A thread then verifies every block, using a quarter of its time, while a
     /// Realm of the file is open in the process. Damage is reported to the logger and to `Realm.onDamage`, and the
@@ -20,7 +20,7 @@ public enum FileVerification: Sendable, Hashable {
 
 extension ConfigurationAdditions where Self == Realm.Configuration {
     /// When the file is verified; `onFirstUse` by default. Has no effect on in-memory Realms. Realms of one file may
-    /// use different settings; the file is verified once in a process. The verified part of an encrypted file is
+    /// use different settings; the file is verified once per process. The verified part of an encrypted file is
     /// decrypted into memory.
     public var verify: FileVerification {
         get {

@@ -4,8 +4,8 @@
 
 internal import Foundation
 
-/// The action that opening takes if the configuration's file is in Realm's own format. A value; can be used on any
-/// thread.
+/// The action taken when a Realm is opened and the configuration's file is in Realm's own format. A value; can be used
+/// on any thread.
 ///
 /// The module `RegnumRealmImport` provides the value:
 ///
@@ -33,8 +33,8 @@ public protocol LegacyFileSettings {}
 extension Realm.Configuration: LegacyFileSettings {}
 
 extension LegacyFileSettings where Self == Realm.Configuration {
-    /// The action that opening takes if the file is in Realm's own format. With nil, the default, opening such a file
-    /// throws `.unsupportedFileFormatVersion`. Has no effect on files in Regnum's format, with `readOnly`, or in
+    /// The action taken when the file is opened and is in Realm's own format. With nil, the default, opening such a
+    /// file throws `.unsupportedFileFormatVersion`. Has no effect on files in Regnum's format, with `readOnly`, or in
     /// memory.
     public var legacyFile: LegacyFile? {
         get { self.extras.legacyFile }

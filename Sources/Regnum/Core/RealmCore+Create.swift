@@ -14,7 +14,7 @@ extension RealmCore {
         return unsafeDowncast(binding.makeAccessor(create(binding, value, update: update)), to: T.self)
     }
 
-    /// As `create(_:value:update:)`; returns the key of the object.
+    /// Like `create(_:value:update:)`, but returns the key of the object.
     func create(
         _ binding: ClassBinding, _ value: Any, update: Realm.UpdatePolicy, on unique: Int? = nil
     ) -> ObjectKey {
@@ -41,12 +41,12 @@ extension ObjectBase {
     }
 }
 
-/// The state of one call of `create`. As `add`, it keeps its own list of the objects that wait for those they link to:
-/// values can be nested, and objects linked in chains, as deep as memory allows.
+/// The state of one call of `create`. Like `add`, this keeps its own list of the objects that wait for those they link
+/// to: values can be nested, and objects linked in chains, as deep as memory allows.
 private struct Creation {
     let core: RealmCore
     let update: Realm.UpdatePolicy
-    /// The keys of the copies made so far; objects may link in cycles.
+    /// The keys of the copies made so far; the links between objects may form cycles.
     var copies: [Source: ObjectKey] = [:]
     /// Embedded objects whose copies are in progress: each owner gets a copy of its own, so a cycle would never end.
     private var running: Set<Source> = []
@@ -54,7 +54,7 @@ private struct Creation {
     private var frames: [Frame] = []
 
     /// An object to copy, identified by its row if it is managed, because each read of a link creates another
-    /// accessor, and by its address if not. Holds the object: the address of a freed one may be that of another.
+    /// accessor, and by its address if not. Retains the object, because the address of a freed object may be reused.
     struct Source: Hashable {
         private let place: UInt
         private let key: UInt64

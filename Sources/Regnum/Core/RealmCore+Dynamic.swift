@@ -24,8 +24,8 @@ extension RealmCore {
         return made
     }
 
-    /// As `dynamicBinding(named:)`; nil if a read-only file has no table for a class of the schema. An unknown name is
-    /// a programmer error.
+    /// Like `dynamicBinding(named:)`. Nil if a read-only file has no table for a class of the schema; an unknown name
+    /// is a programmer error.
     func dynamicFetchable(_ name: String) -> ClassBinding? {
         if let binding = dynamicBinding(named: name) { return binding }
         if settings.schema.classes.contains(where: { $0.name == name }) { return nil }
@@ -65,9 +65,9 @@ extension RealmCore {
     }
 }
 
-/// The state of one call of `dynamicCreate`. As `create`, it keeps its own list of the objects that wait for those they
-/// link to. The values of an object are complete before the next value beside it is looked at, so that a primary key
-/// that occurs twice has the values that it has last.
+/// The state of one call of `dynamicCreate`. Like `create`, this keeps its own list of the objects that wait for those
+/// they link to. All values of an object are stored before the next value at the same level is read, so that if a
+/// primary key occurs twice, the last values win.
 private struct DynamicCreation {
     let core: RealmCore
     /// Objects with rows whose values are not all stored yet; the last one is being processed.
@@ -181,7 +181,7 @@ private struct DynamicCreation {
         } else if !property.isMap, let elements = Coercion.elements(present) {
             frames[top].step = Step(property: property, target: target, given: elements)
         } else {
-            // Reports what does not fit.
+            // Reports the value that does not fit.
             ObjectFilling.set(present, property, object)
         }
     }
@@ -204,7 +204,7 @@ private struct DynamicCreation {
         }
     }
 
-    /// Returns the number for a new object whose values provide none.
+    /// Returns the auto-increment number for a new object whose values do not include one.
     private func number(
         _ schema: ClassSchema, _ binding: ClassBinding, _ given: [(column: Int, value: Value)]
     ) -> (place: Int, column: Int, value: Int64)? {

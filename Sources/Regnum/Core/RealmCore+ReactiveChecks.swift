@@ -90,7 +90,7 @@ extension RealmCore {
     package static let managedElsewhere =
         "Object is already managed by another Realm. Use create instead to copy it into this Realm."
 
-    /// True if adding these objects without an update policy would repeat a primary key, of the Realm or among the
+    /// True if adding these objects without an update policy would duplicate a primary key, in the Realm or among the
     /// objects. O(objects * log n).
     package func wouldRepeatPrimaryKey(_ objects: [ObjectBase]) -> Bool {
         var seen: [TableKey: [AnyHashable: ObjectIdentifier]] = [:]
@@ -98,7 +98,7 @@ extension RealmCore {
             let binding = binding(for: type(of: object))
             guard let index = binding.schema.primaryKey else { continue }
             let property = binding.schema.properties[index]
-            // Gets a number that is free when it is added.
+            // It is assigned an unused number when it is added.
             if property.isAutoIncremented, isUnnumbered(object, property) { continue }
             let value = property.raw(object).value
             if engine({ () throws(EngineError) in try binding.table.key(forPrimaryKey: value) }) != nil {
@@ -116,7 +116,7 @@ extension RealmCore {
 
 extension ClassProperty {
     /// Calls `body` with each object that an unmanaged object refers to through this property, and the class that it
-    /// must have, if any; and `problem` with a reason for which the property's value cannot be stored.
+    /// must have, if any; and `problem` with the reason if the property's value cannot be stored.
     fileprivate func forEachTarget(
         of object: ObjectBase, _ body: (ObjectBase, ObjectBase.Type?) -> Void, problem: (String) -> Void
     ) {

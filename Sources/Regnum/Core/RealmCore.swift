@@ -15,8 +15,8 @@ package final class RealmCore {
     package let isFrozen: Bool
     /// The settings it was opened with. `RealmOpening` sets them before it hands out the core; nil only in tests.
     @exclusivity(unchecked) var openedWith: RealmSettings?
-    /// Called when the caller is on another thread than the owner. Returns true if access is allowed nevertheless (a
-    /// queue or an actor that moved to another thread); it has then set `session.state.pointee.owner`.
+    /// Called when the caller is not on the owner's thread. Returns true if access is allowed nevertheless (the queue
+    /// or actor has moved to another thread); in that case it has set `session.state.pointee.owner`.
     package var adoptsCaller: (() -> Bool)?
     /// True if `adoptsCaller` is called on each access, even on the owner's thread: a thread serves many queues and
     /// actors, and the next one on it must not have access.
@@ -47,7 +47,7 @@ package final class RealmCore {
     var tracker: ReadTracker?
     /// The value of `changeCount` when the current write transaction began.
     @exclusivity(unchecked) private(set) var writeStart: UInt64 = 0
-    /// The binding that was looked up last.
+    /// The most recently looked up binding.
     @exclusivity(unchecked) private var recent: (type: ObjectIdentifier, binding: ClassBinding)?
 
     /// Creates a core with no bound classes; `bind` adds them.
@@ -63,8 +63,8 @@ package final class RealmCore {
         if isFrozen { session.state.pointee.owner = 0 }
     }
 
-    /// Counts one more accessor, which keeps this alive. All accessors together hold one reference: a cache refers to
-    /// this weakly, which makes its reference counting slow. Any thread; the caller must hold a reference.
+    /// Counts one more accessor, which keeps this core alive. All accessors together hold one reference: a cache refers
+    /// to the core weakly, which makes reference counting slow. Any thread; the caller must hold a reference.
     @inline(__always)
     func countAccessor() {
         if accessorCount.add(1, ordering: .relaxed).oldValue == 0 { _ = Unmanaged.passUnretained(self).retain() }
@@ -96,7 +96,7 @@ package final class RealmCore {
     /// Records the start of a write transaction. Called when one has begun.
     func noteWriteStart() { writeStart = changeCount }
 
-    /// As `noteWriteStart`, for a write transaction that began earlier.
+    /// Like `noteWriteStart`, for a write transaction that began earlier.
     func resumeWrite(hasChanges: Bool) {
         touch()
         writeStart = hasChanges ? changeCount &- 1 : changeCount
@@ -107,7 +107,7 @@ package final class RealmCore {
         stores.deallocate()
     }
 
-    /// Changes with everything that may change the result of a query: refreshes, and each store in a write transaction.
+    /// Changes whenever the result of a query may change: at a refresh, and at each store in a write transaction.
     /// Caches of results compare this instead of the session's own count, which does not include the stores that
     /// setters make directly.
     package var changeCount: UInt64 { session.changeCount &+ stores.pointee }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an open Realm records about its opening, and state that belongs to it.
+// The settings that a Realm was opened with, and further state of the open Realm.
 
 internal import Dispatch
 internal import RegnumEngine
@@ -53,8 +53,8 @@ final class RealmSettings {
     /// The task that began that write, if the Realm is confined to a thread.
     var task: Int?
 
-    /// Called once the Realm is open: nobody waits for the opening any more, and a later opening with the same settings
-    /// must not be cancelled through this control.
+    /// Called once the Realm is open: no caller waits for it any more, and opening it again later with the same
+    /// settings must not be cancelled through this control.
     func forgetControl() { configuration.extras.control = nil }
 
     func knows(_ type: ObjectBase.Type) -> Bool { schema.classes.contains { $0.type == type } }

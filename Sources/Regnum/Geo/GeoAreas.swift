@@ -53,10 +53,10 @@ extension GeoCircle: GeoArea {
         let shown = "GeoCircle(\(center.shown), \(GeoPoint.text(radiusInRadians)))"
         if radiusInRadians >= .pi { return GeoShape(shown: shown, flaw: nil, bounds: nil) { _, _ in true } }
         let middle = SpherePoint(center)
-        // The square of the chord between two points at that distance.
+        // The square of the length of the chord between two points at that distance.
         let half = sin(radiusInRadians / 2)
         let limit = 4 * half * half
-        // No farther north or south than the radius.
+        // The circle extends no farther north or south than its radius.
         let reach = radiusInRadians * 180 / .pi + 1e-9
         let latitudes = (center.latitude - reach)...(center.latitude + reach)
         let bounds = PlaceBox.around(
@@ -207,7 +207,7 @@ extension GeoPolygon: GeoArea {
         return false
     }
 
-    /// An edge that both rings have, in either direction.
+    /// An edge that the rings share, in either direction.
     private static func sharedEdge(_ ring: [SpherePoint], _ other: [SpherePoint]) -> (Int, Int)? {
         var places: [SpherePoint: Int] = [:]
         for (place, point) in other.enumerated() { places[point] = place }
@@ -225,15 +225,15 @@ extension Query where T: OptionalProtocol, T.Wrapped: EmbeddedObject {
     /// and `coordinates`, a List of Double, longitude first. An object without a location is in no area.
     public func geoWithin(_ value: GeoBox) -> Query<Bool> { comparison(.isIn, value) }
 
-    /// As `geoWithin(_:)` with a box.
+    /// Like `geoWithin(_:)` with a box.
     public func geoWithin(_ value: GeoCircle) -> Query<Bool> { comparison(.isIn, value) }
 
-    /// As `geoWithin(_:)` with a box. It is a programmer error if edges of the polygon cross, or if its holes are not
+    /// Like `geoWithin(_:)` with a box. It is a programmer error if edges of the polygon cross, or if its holes are not
     /// inside it.
     public func geoWithin(_ value: GeoPolygon) -> Query<Bool> { comparison(.isIn, value) }
 
-    /// As `geoWithin(_:)` with a box, for code that is generic over the areas. It is a programmer error to pass another
-    /// type.
+    /// Like `geoWithin(_:)` with a box, for code that is generic over the areas. Passing another type is a programmer
+    /// error.
     public func geoWithin<Area: RLMGeospatial>(_ value: Area) -> Query<Bool> {
         guard value is any GeoArea else {
             misuse("'\(Area.self)' is no area: give a GeoBox, a GeoCircle or a GeoPolygon.")

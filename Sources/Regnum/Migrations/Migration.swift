@@ -35,7 +35,7 @@ public final class Migration {
     private var failure: (any Error)?
     private var hasBegun = false
     private var isOver = false
-    /// The number of times that tables have had their columns changed.
+    /// The number of times that columns of tables have changed.
     private var shapeCount = 0
 
     /// Why the migration failed.
@@ -67,8 +67,8 @@ public final class Migration {
         return (core, Schema(before.tables.map { ClassSchema.dynamic($0.definition, known: nil, in: before) }))
     }
 
-    /// Starts from another version, which `before` shows, because steps have migrated the file to it. Only before the
-    /// first use.
+    /// Starts from another version, which `before` shows, because steps have migrated the file to it. Call only before
+    /// the first use.
     func start(from before: Session) {
         precondition(!hasBegun)
         old.retireForGood()
@@ -106,7 +106,7 @@ public final class Migration {
 
     private func goByColumns(_ does: Bool) {
         let declared = Schema(settings.schema.classes)
-        // The classes as the next step would see them, if one is ever added.
+        // Use the classes as the next step would see them if one were added.
         newSchema = does ? (try? Schema.golden(declared.goldenText)) ?? declared : declared
         work.goesByColumns = does
         if !hasBegun || failure is EngineError { return }
@@ -291,7 +291,7 @@ public final class Migration {
         if failure == nil { failure = error }
     }
 
-    /// Called when tables have got different columns.
+    /// Called when the columns of tables have changed.
     private func reshaped() {
         new.retireAccessors()
         shapeCount += 1

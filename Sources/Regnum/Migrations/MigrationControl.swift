@@ -150,10 +150,10 @@ extension Realm.Configuration: MigrationSettings {}
 
 extension MigrationSettings where Self == Realm.Configuration {
     /// True if the file is copied before it is migrated, which takes the time and space of a copy. The copy is stored
-    /// beside the file. It is deleted when the file is next opened for writing without anything to migrate, by any
-    /// process and whatever its setting, but not while a Realm from the migration is open. A migration that fails
-    /// before its commit leaves no copy. `Realm.migrationBackup(for:)` returns the copy's location. False by default;
-    /// has no effect in memory.
+    /// beside the file. It is deleted when the file is next opened for writing and needs no migration, by any process
+    /// and whatever its setting, but not while a Realm from the migration is open. A migration that fails before its
+    /// commit leaves no copy. `Realm.migrationBackup(for:)` returns the copy's location. False by default; has no
+    /// effect in memory.
     public var backsUpBeforeMigration: Bool {
         get { self.extras.backsUp }
         set { self.extras.backsUp = newValue }
@@ -165,8 +165,8 @@ struct MigrationBackup {
     let path: String
     let files: any FileSystem
     private struct Weak: Sendable { weak var database: Database? }
-    /// The databases that have migrated files in this process: a file must be opened again, successfully, before its
-    /// backup is deleted.
+    /// The databases that have migrated files in this process: a file must be reopened successfully before its backup
+    /// is deleted.
     private static let migrated = Lock<[String: Weak]>([:])
 
     static func path(of file: String) -> String { file + ".before-migration" }
@@ -187,9 +187,9 @@ struct MigrationBackup {
 
     func remove() { try? files.remove(path) }
 
-    /// Deletes the copy after an opening that had nothing to migrate to `version`: the file no longer needs it, even if
-    /// the program no longer makes copies. A copy of the same version belongs to a migration that another process,
-    /// running a newer program, is about to do. Costs one call of the file system if there is no copy.
+    /// Deletes the copy after the file was opened without anything to migrate to `version`: the file no longer needs
+    /// it, even if the program no longer makes copies. A copy of the same version belongs to a migration that another
+    /// process, with a newer program, is about to run. Costs one file-system call if there is no copy.
     static func removeAfterGoodOpening(
         _ configuration: Realm.Configuration, _ place: Realm.Configuration.Place, version: UInt64
     ) {
@@ -222,8 +222,8 @@ extension RealmAdditions where Self == Realm {
         return FileManager.default.fileExists(atPath: path) ? URL(fileURLWithPath: path) : nil
     }
 
-    /// As `performMigration(for:)`, reporting to `progress` how far it is: at most 101 times for each enumeration and
-    /// for each pass over a table, on the migrating thread, within the write transaction. An index, a property or a
+    /// Like `performMigration(for:)`, but reports its progress to `progress`: at most 101 times for each enumeration
+    /// and for each pass over a table, on the migrating thread, within the write transaction. An index, a property or a
     /// check may take several passes, each starting at 0; for example, one pass finds the nulls of a property and
     /// another replaces them. `progress` is not called if there is nothing to migrate.
     public static func performMigration(
@@ -235,7 +235,7 @@ extension RealmAdditions where Self == Realm {
         try Realm.performMigration(for: watched)
     }
 
-    /// As `open(configuration:)`, reporting the progress of a migration to `progress`, on the migrating thread.
+    /// Like `open(configuration:)`, but reports the progress of a migration to `progress`, on the migrating thread.
     ///
     /// Cancelling the task stops the migration: `CancellationError` is thrown, and the file is left unchanged.
     /// Cancellation is checked every few thousand objects, within enumerations and wherever the migration passes over a

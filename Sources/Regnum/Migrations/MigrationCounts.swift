@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the objects that a difference between a file and its classes affects. Counts in the file as it is, as if no
+// Counts the objects that a difference between a file and its classes affects. Counts in the unmigrated file, as if no
 // migration block handled the difference.
 
 internal import RegnumEngine
@@ -67,8 +67,8 @@ struct MigrationCounts {
     // MARK: Owners
 
     /// Counts for a class that becomes embedded: objects without a link to them are deleted, those with several links
-    /// are copied. Links from objects that are deleted themselves do not count, whether of this class or of others that
-    /// become embedded with it.
+    /// are copied. Links from objects that are themselves deleted do not count, whether they are of this class or of
+    /// another one that becomes embedded with it.
     private func owners() throws(EngineError) -> Count {
         let going = try goingObjects()
         let origins = self.origins(of: table)

@@ -19,8 +19,7 @@ struct OpeningMigration {
     /// The files whose migration blocks are running, and the threads that run them.
     private static let migrating = Lock<[Realm.Configuration.Place: UInt]>([:])
 
-    /// It is a programmer error to open the file within its own migration block: the opening would wait for its own
-    /// thread.
+    /// It is a programmer error to open the file within its own migration block: it would wait for its own thread.
     static func refuseOwnMigration(_ place: Realm.Configuration.Place) {
         if migrating.withLock({ $0[place] }) == CurrentThread.id {
             misuse(
@@ -34,7 +33,7 @@ struct OpeningMigration {
         migrating.withLock { if $0[place] == CurrentThread.id { $0[place] = nil } }
     }
 
-    /// The work that the opening has to do.
+    /// The work that opening the Realm requires.
     private enum Need {
         case nothing
         /// Adds classes or indexes, or sets the version of a file that has none.
@@ -84,11 +83,11 @@ struct OpeningMigration {
         }
         do {
             try session.commitWrite()
-            // If the disk keeps failing, nobody knows which version it holds: a backup is kept.
+            // If the disk keeps failing, it is unknown which version the file has, so a backup is kept.
         } catch { throw Realm.Error(opening: settings.place.name, readOnly: false, error) }
     }
 
-    /// Nothing is written, so the file must fit as it is. That includes its version: a program of another version would
+    /// Nothing is written, so the file must already fit. That includes its version: a program of another version would
     /// read values that a migration has yet to change, or has already changed.
     private func checkReadOnly() throws {
         let (stored, wanted) = (session.schemaVersion, configuration.schemaVersion)
@@ -162,7 +161,8 @@ struct OpeningMigration {
         do {
             try change(from: old, work)
             if let control {
-                // Nobody can cancel once the commit has begun, so its long part is done before.
+                // The migration cannot be cancelled once the commit has begun, so the long part of the commit is done
+                // before that.
                 if !control.isCancelled { try session.prepareCommit() }
                 if !control.beginCommit() { throw CancellationError() }
                 control.report(.committing)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks before a release what a migration would do: the plan compares the file with the classes and writes nothing;
+// Shows before a release what a migration would do: the plan compares the file with the classes and writes nothing;
 // the rehearsal migrates a copy of the file and reports the result.
 
 internal import Foundation
@@ -23,7 +23,7 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
         /// - for a primary key or constraint: objects that equal another one in it
         /// - for a property whose type cannot represent every stored value: objects that would hold such a value, for
         ///   example a new enum property without a case for 0 or an empty string
-        /// - for a read-only configuration, or for what `deleteRealmIfMigrationNeeded` deletes: all objects of the
+        /// - for a read-only configuration, or if `deleteRealmIfMigrationNeeded` deletes everything: all objects of the
         ///   class
         /// - for any other change: 0
         ///
@@ -48,7 +48,7 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
             case unreadable
         }
 
-        /// A sentence on what happens to the objects.
+        /// A sentence that says what happens to the objects.
         fileprivate var warning: String {
             if objectCount == 0 { return "" }
             switch kind {
@@ -74,9 +74,9 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
     /// The classes of the file that are not declared, with their numbers of objects: they are left unchanged unless the
     /// block changes them. Empty if `deletesEverything`.
     public let undeclaredCounts: [String: Int]
-    /// True if opening would throw, because the version must be raised, or because objects are equal that must not be
-    /// and there is no block to change them. A read-only configuration is refused if the file has another version, or
-    /// classes that it cannot be read with: those files are not migrated.
+    /// True if opening would throw, because the version must be raised, or because objects have equal values that must
+    /// be unique and there is no block to change them. A read-only configuration is refused if the file has another
+    /// version, or classes that it cannot be read with: those files are not migrated.
     public let isRefused: Bool
     /// True if opening would call the migration block.
     public let callsBlock: Bool
@@ -111,7 +111,7 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
 public struct MigrationRehearsal: Sendable {
     /// The error of opening the copy; nil if it succeeded.
     public let error: (any Error)?
-    /// The time that opening took, without the copying.
+    /// The time that opening took, excluding the time to copy the file.
     public let duration: Duration
     /// The number of objects of each class before the migration, by class name.
     public let countsBefore: [String: Int]
@@ -184,8 +184,8 @@ extension RealmAdditions where Self == Realm {
 
     /// Migrates a copy of the file of `configuration`, and deletes the copy, which is made beside the file. The file
     /// itself is not touched. Throws `Realm.Error` if the file cannot be copied; errors of the migration are in the
-    /// result. Any thread. Takes the time of a migration and, if the file system cannot clone files (Btrfs, XFS and
-    /// bcachefs can), the time of a copy and the space of the file once more.
+    /// result. Any thread. Takes as long as a migration and, if the file system cannot clone files (Btrfs, XFS and
+    /// bcachefs can), the time and space of a copy of the file.
     public static func rehearseMigration(for configuration: Realm.Configuration) throws -> MigrationRehearsal {
         let path = try migrationPath(configuration)
         let claim: TemporaryFile
@@ -199,9 +199,9 @@ extension RealmAdditions where Self == Realm {
         let before: [String: Int]
         let original: Session
         do {
-            // A clone has the file's bytes of one moment, as after a power loss, and opens as such: its last commit is
-            // in it. The state before the migration is read from the clone too, because the file may change in the
-            // meantime.
+            // A clone has the file's bytes at one moment, as after a power loss, and opens like such a file: it
+            // contains the last commit. The state before the migration is read from the clone too, because the file may
+            // change in the meantime.
             let isClone = PosixFileSystem.shared.clone(path, to: url.path)
             original = try readingSession(isClone ? url.path : path, configuration)
             before = counts(original)
@@ -335,7 +335,7 @@ extension RealmAdditions where Self == Realm {
             }
     }
 
-    /// The deletions when the file is emptied, of declared and undeclared classes.
+    /// The deletions made when the file is emptied, for declared and undeclared classes.
     private static func deletions(_ session: Session) -> [MigrationPlan.Change] {
         session.tables.map { table in
             MigrationPlan.Change(

@@ -35,7 +35,7 @@ public func schemaVersionAtURL(_ fileURL: URL, encryptionKey: Data? = nil) throw
     } catch {
         let problem = Realm.Error(opening: path, readOnly: true, error)
         guard problem.reason == .missingFile else { throw problem }
-        // RealmSwift's code for this case; RealmSwift creates the file in order to look.
+        // RealmSwift's code for this case; RealmSwift creates the file in order to read its version.
         throw Realm.Error(
             .invalidDatabase, .missingFile,
             "Realm at path '\(path)' has not been initialized. No such file or directory: open it with "

@@ -38,7 +38,7 @@ struct SchemaDifferences {
     /// All classes of the Realm; nil if constraints and delete rules are not known.
     let classes: [ClassSchema]?
 
-    /// As `found`, with the sentences only.
+    /// Like `found`, but returns only the sentences.
     func list(toleratingColumns: Bool) -> [String] { found(toleratingColumns: toleratingColumns).map(\.text) }
 
     /// One sentence for each difference: removed and changed columns in the order of the file, then added ones, the

@@ -60,8 +60,8 @@ final class SchemaMigrator {
         if !definitions.isEmpty { try session.reshape(definitions) }
     }
 
-    /// The definition with a column for each property. Columns keep their order, so that others who have the file open
-    /// find them at the same positions.
+    /// The definition with a column for each property. Columns keep their order, so that other processes that have the
+    /// file open find them at the same positions.
     private func adapted(_ old: TableDefinition, to schema: ClassSchema) -> TableDefinition {
         var new = old
         var wantedNames: Set<String> = []
@@ -175,7 +175,7 @@ final class SchemaMigrator {
         }
     }
 
-    /// Errors in what the block did.
+    /// Errors in the changes that the block made.
     enum Failure: Error {
         case differences([String])
         case sharedKey(String)

@@ -219,7 +219,7 @@ package final class ClassBinding {
         for property in schema.properties where property.storage == .wrapper { property.markManaged(in: object) }
     }
 
-    /// As `bind(_:_:)`, with the row known: the first access does not look it up.
+    /// Like `bind(_:_:)`, with the row known: the first access does not look it up.
     package func bind(_ object: ObjectBase, _ key: ObjectKey, at location: RowLocation) {
         bind(object, key)
         object.rowColumns = location.group.columns
@@ -238,7 +238,7 @@ package final class ClassBinding {
         if object.hasMadeCollections(at: schema.collectionOffsets) { repointCollections(of: object, at: location) }
     }
 
-    /// As `rebind(_:_:at:)`, with the row unknown: it is looked up at the first access.
+    /// Like `rebind(_:_:at:)`, with the row unknown: it is looked up at the first access.
     @inline(__always)
     func rebind(_ object: ObjectBase, _ key: ObjectKey) {
         object.rowKey = key

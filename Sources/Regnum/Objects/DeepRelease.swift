@@ -2,7 +2,7 @@
 // Deinitialisation of unmanaged objects and collections. Swift releases an object's fields within the release of the
 // object, so deinitialising a long chain of objects would need a stack as deep as the chain. Here each object takes the
 // references out of its fields and releases them itself, in the order of the fields. Beyond a depth of 64 objects it
-// moves them to a list of its thread instead, and the outermost release works through that list. So the objects of
+// moves them to a per-thread list instead, and the outermost release works through that list. So the objects of
 // ordinary graphs are deinitialised in Swift's order, each within its owner.
 //
 // A superclass's deinitialiser runs before the fields of its subclasses are destroyed, so that the one of `ObjectBase`
@@ -14,9 +14,9 @@ private import Synchronization
 enum DeepRelease {
     private typealias References = [Unmanaged<AnyObject>]
 
-    /// The releases that run on a thread, one within the other.
+    /// The nested releases that are running on a thread.
     private struct Running {
-        /// The number of releases that run.
+        /// The number of running releases.
         var depth = 1
         /// The references that they have taken and not yet released, outermost first.
         var taken: References = []
@@ -24,7 +24,7 @@ enum DeepRelease {
         var waiting: References = []
     }
 
-    /// The calling thread's releases; nil if none runs.
+    /// The releases running on the calling thread; nil if there are none.
     private static let running = ThreadPointer()
     private static let depthLimit = 64
 
@@ -92,7 +92,7 @@ private final class HoldingFields: Sendable {
         self.type = ObjectIdentifier(type)
         var references: [Int] = []
         var values: [Int] = []
-        // A field that is no property may be unowned.
+        // A field that is not a property may be unowned.
         let ignored = Set(type.ignoredProperties())
         for field in FieldScan(type).fields where !ignored.contains(field.name) {
             if let wrapper = field.type as? any AnyPersisted.Type {

@@ -9,9 +9,9 @@ extension ThreadConfined where Self: ObjectBase {
     ///
     /// The copy can be changed without a write transaction and passed to any thread. An object that is linked to more
     /// than once, or that is part of a cycle, is copied once. Links beyond `depth` are nil, or missing from their
-    /// collections, also in values of any type. Linking objects are empty. A stored value that the type cannot
-    /// represent, such as a raw value without a case, becomes the class's default and is missing from collections. It
-    /// is a programmer error to copy an invalid or dynamic object.
+    /// collections, including those in values of any type. Linking objects are empty. A stored value that the type
+    /// cannot represent, such as a raw value without a case, becomes the class's default and is missing from
+    /// collections. It is a programmer error to copy an invalid or dynamic object.
     ///
     /// A cycle of unmanaged objects is a retain cycle: break it, or copy to a smaller depth. Cost: reads each copied
     /// object once.
@@ -68,7 +68,7 @@ private struct Detaching {
     init(depth: Int) { self.depth = depth }
 
     mutating func copy(_ objects: [ObjectBase]) -> [ObjectBase] {
-        // Start all of them first, so that one that another links to keeps its full depth.
+        // Start all of them first, so that an object that another one links to keeps its full depth.
         let copies = objects.map { started($0, depth) }
         var next = 0
         while next < waiting.count {

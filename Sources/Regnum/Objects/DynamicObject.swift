@@ -35,7 +35,7 @@ public final class DynamicObject: Object {
 
 extension Realm {
     /// Returns all objects of the class with this name, as live results. It is a programmer error if the Realm has no
-    /// such class and the file no such table.
+    /// such class and the file has no such table.
     public func dynamicObjects(_ typeName: String) -> Results<DynamicObject> {
         core.check()
         let binding = core.dynamicFetchable(typeName)

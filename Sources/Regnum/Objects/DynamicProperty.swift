@@ -275,7 +275,7 @@ extension ClassProperty {
         return true
     }
 
-    /// As `setDynamic`, for a property that owns the objects it links to.
+    /// Like `setDynamic`, for a property that owns the objects it links to.
     private func setDynamicOwned(_ value: Any, of object: ObjectBase, _ column: Int) -> Bool {
         let core = object.core
         var new = OwnedElements(kind: shape.collectionKind)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detects that nothing else references an instance whose only holder hands it out repeatedly, and hands it out without
-// the atomic operation of a retain.
+// For an instance whose only holder hands it out repeatedly: detects that nothing else references it, and hands it out
+// without the atomic operation of a retain.
 //
 // Both use the reference-count word that follows an instance's type pointer (Swift's stable ABI, RefCount.h): for an
 // instance with one strong reference and no other it is 3, and on 64-bit systems bits 33 to 62 count the additional
@@ -8,9 +8,9 @@
 // reference requires having one.
 
 extension Unmanaged {
-    /// True if the caller has the only reference to the instance. Weak and unowned references count too, although
-    /// `isKnownUniquelyReferenced` does not see them. Other threads that had a reference are done with the instance:
-    /// their reads happened before they released it.
+    /// True if the caller has the only reference to the instance. Unlike `isKnownUniquelyReferenced`, this also counts
+    /// weak and unowned references. Other threads that had a reference are done with the instance: their reads happened
+    /// before they released it.
     @inlinable @inline(__always)
     package var isHeldOnce: Bool {
         toOpaque().load(fromByteOffset: MemoryLayout<UInt>.size, as: UInt.self) == 3

@@ -169,8 +169,8 @@ enum KeyPathParts {
 // MARK: Collections
 
 extension RealmCollection {
-    /// Returns an array of a property's values of all elements, in the form that subscripts return. "self" returns the
-    /// elements and "@count" their number. A `MutableSet` returns each value once. O(elements).
+    /// Returns an array of the values of a property of all elements, in the form that subscripts return. "self" returns
+    /// the elements and "@count" their number. A `MutableSet` returns each value once. O(elements).
     ///
     /// Nulls are nil: the array casts to `[String?]`, and a cast to `[AnyObject]` turns nulls into `NSNull`.
     public func value(forKey key: String) -> Any? {
@@ -182,8 +182,8 @@ extension RealmCollection {
         }
     }
 
-    /// As `value(forKey:)`, following links; or an aggregate for `@sum.age`, `@min.`, `@max.` and `@avg.`, or the
-    /// values for `@unionOfObjects.`, `@distinctUnionOfObjects.`, `@unionOfArrays.` and `@distinctUnionOfArrays.`.
+    /// Like `value(forKey:)`, but follows links. Returns an aggregate for `@sum.age`, `@min.`, `@max.` and `@avg.`, or
+    /// the values for `@unionOfObjects.`, `@distinctUnionOfObjects.`, `@unionOfArrays.` and `@distinctUnionOfArrays.`.
     public func value(forKeyPath keyPath: String) -> Any? {
         guard keyPath.hasPrefix("@") else {
             return keyPath.contains(".") ? elementValues(keyPath) : value(forKey: keyPath)
@@ -304,14 +304,15 @@ extension RealmCollection {
 }
 
 extension _StoredCollection {
-    /// As the `value(forKey:)` of all collections, for code that needs Objective-C-style objects: strings and numbers
-    /// are Foundation's, and nulls are `NSNull`. A key with a single value, such as "@count", is a programmer error.
+    /// Like the `value(forKey:)` of all collections, but for code that needs Objective-C-style objects: strings and
+    /// numbers are Foundation's, and nulls are `NSNull`. A key with a single value, such as "@count", is a programmer
+    /// error.
     @_disfavoredOverload
     public final func value(forKey key: String) -> [AnyObject] {
         foundationObjects((self as? any RealmCollection)?.value(forKey: key), key)
     }
 
-    /// As the `value(forKeyPath:)` of all collections, for code that needs Objective-C-style objects: strings and
+    /// Like the `value(forKeyPath:)` of all collections, but for code that needs Objective-C-style objects: strings and
     /// numbers are Foundation's, and nulls are `NSNull`. A key path to a single value, such as "@count", is a
     /// programmer error.
     @_disfavoredOverload

@@ -101,7 +101,7 @@ open class ObjectBase {
         return isEqualByRow && ObjectBase.areSameRow(self, object)
     }
 
-    /// A hash that is equal for objects that are equal by `isEqual(_:)`.
+    /// A hash value that is equal for objects that `isEqual(_:)` considers equal.
     open var hash: Int {
         var hasher = Hasher()
         if isEqualByRow { hasher.combine(rowKey) } else { hasher.combine(ObjectIdentifier(self)) }

@@ -58,7 +58,7 @@ enum ObjectFilling {
         }
     }
 
-    /// As `fill(_:from:)`; objects that the values link to are created and appended to `linked` to be filled later.
+    /// Like `fill(_:from:)`; objects that the values link to are created and appended to `linked` to be filled later.
     private static func fill(_ object: ObjectBase, from value: Any, _ linked: inout [Unfilled]) {
         let isCopy = unwrapped(value).flatMap { objectBase($0) } != nil
         for (property, value) in entries(value, of: object.classSchema) {

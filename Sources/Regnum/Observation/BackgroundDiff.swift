@@ -60,7 +60,7 @@ final class BackgroundDiff: @unchecked Sendable {
     }
 }
 
-/// The largest diffs that the Realm's own thread computes itself.
+/// The largest diffs that the Realm's own thread computes.
 package struct DiffLimits: Sendable {
     /// The number of changed objects of a table; each takes up to a few microseconds.
     package var changes = 1024

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls to users' blocks: those that are due, in order, and which kinds are on the stack. A block may write, refresh, run
-// its run loop or end any observation, so everything here can be reached from within a call.
+// Calls to users' blocks: the calls that are due, in order, and the kinds of calls that are on the stack. A block may
+// write, refresh, run its run loop or end any observation, so everything here can be reached from within a call.
 //
-//     idle ──send──▶ sending ──no call is left──▶ idle          calls that a block makes due are made by the same `send`
-//     idle ──notifying──▶ notifying `.didChange` ──▶ idle         may nest, also in `sending`
+//     idle ──send──▶ sending ──no call is left──▶ idle         calls that a block makes due are made by the same `send`
+//     idle ──notifying──▶ notifying `.didChange` ──▶ idle         may nest, even in `sending`
 //     idle ──asking──▶ asking for a refresh ──▶ idle
 //
-// A turn that comes while blocks are on the stack is skipped, and made up for when the last of them has returned.
+// A turn that arrives while blocks are on the stack is skipped, and another one is scheduled when the last of them has
+// returned.
 //
 // Confined to the Realm.
 

@@ -15,7 +15,7 @@ enum CommitNotifications {
     }
 
     private static let places = Lock<[ObjectIdentifier: Place]>([:])
-    /// The longest time in milliseconds for which a commit of another process may go unnoticed if the system sends no
+    /// The longest time in milliseconds for which a commit by another process may go unnoticed if the system sends no
     /// event.
     private static let longestWait: Int32 = 1000
 

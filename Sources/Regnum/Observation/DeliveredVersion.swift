@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The version that observers were last notified of: the next delivery compares it with the version that the Realm shows.
+// The version that observers were last notified of: the next delivery compares it with the version that the Realm
+// shows.
 //
 //     none ──begin──▶ at a version ──advanced──▶ at a later one
 //      ▲                   └──end: no observer is left──┐
@@ -27,7 +28,7 @@ final class DeliveredVersion {
         session = shown
     }
 
-    /// Ends with the last observer. Without one there are no changes yet that were made elsewhere.
+    /// Call when no observer is left. Also forgets that changes were made elsewhere.
     func end() {
         session = nil
         isLocal = true
@@ -36,14 +37,14 @@ final class DeliveredVersion {
     /// Records that the Realm shows changes that were made elsewhere.
     func noteForeignChanges() { isLocal = false }
 
-    /// Records a delivery: later changes are local until others come.
+    /// Records a delivery: later changes count as local until foreign ones are noted.
     func noteDelivery() { isLocal = true }
 
     /// True if the Realm, at the version of `shown`, has moved since the last delivery.
     func isBehind(_ shown: Session) -> Bool { session.map { $0.version != shown.version } ?? false }
 
-    /// Returns the version of an observer that begins with what `shown` shows, while the others are behind. `make`
-    /// opens a session there.
+    /// Returns the version of an observer that begins at the version of `shown` while the others are behind. `make`
+    /// opens a session at that version.
     func latecomerStart(
         _ shown: Session, _ make: () throws(EngineError) -> Session
     ) throws(EngineError) -> Session? {

@@ -34,9 +34,9 @@ final class DiffScheduler {
     var hasBackground: Bool { background != nil }
     var isRunning: Bool { background.map { !$0.isDone } ?? false }
 
-    /// Advances to the version to deliver and returns whether the Realm has moved; nil if the diff was handed to another
-    /// thread and the Realm stays at its version. `isFree`: the Realm may advance. `isWhole`: no diff is left to another
-    /// thread. `whenDone` is called on any thread when such a diff is finished.
+    /// Advances to the version to deliver and returns whether the Realm has moved; nil if the diff was handed to
+    /// another thread and the Realm stays at its version. `isFree`: the Realm may advance. `isWhole`: no diff is left
+    /// to another thread. `whenDone` is called on any thread when such a diff is finished.
     func advance(
         _ core: RealmCore, isFree: Bool, isWhole: Bool, whenDone: @escaping @Sendable () -> Void
     ) -> Bool? {
@@ -52,7 +52,7 @@ final class DiffScheduler {
             return isFree && core.advance()
         }
         if isWhole || observers.isEmpty { return isFree && core.advance() }
-        // A way back to the old version: no callback runs before the decision.
+        // Keep the old version open, to return to it if the diff is expensive. No callback runs before that decision.
         let (last, schema) = (delivered.session, core.session.schemaStamp)
         var back: Session?
         if isFree, core.session.version < core.session.database.newestVersion {
@@ -178,7 +178,7 @@ extension RealmCore {
     /// Opens a session that shows the Realm's version and does not advance with it.
     func sessionAtVersion() throws(EngineError) -> Session { try sessionAtVersion(of: session) }
 
-    /// As above, at the version of another session of the same file.
+    /// Like the method above, but at the version of another session of the same file.
     func sessionAtVersion(of other: Session) throws(EngineError) -> Session {
         let made = try session.database.makeSession()
         if made.version != other.version { try made.move(to: other) }

@@ -8,7 +8,8 @@ internal import Synchronization
 
 /// Computes change sets and calls a user's block. Confined to the Realm.
 protocol ChangeObserver: AnyObject {
-    /// The tables whose changes may have to be reported; nil for all. The observer is not asked about other commits.
+    /// The tables whose changes may have to be reported; nil for all. The observer is not asked about commits to other
+    /// tables.
     func tables(in session: Session) -> Set<TableKey>?
     /// Reads the version shown now and returns the initial call, which the caller makes; nil if there is none.
     func begin() throws(EngineError) -> (() -> Void)?

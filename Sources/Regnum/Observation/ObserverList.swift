@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The observers of one open Realm, and which tables they watch. Tokens retain the entries; this list does not.
+// The observers of one open Realm, and the tables that they watch. Tokens retain the entries; this list does not.
 //
 // Confined to the Realm.
 

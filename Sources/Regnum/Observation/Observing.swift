@@ -113,8 +113,8 @@ extension Realm {
 
 /// Begins an observation of a thread-confined value, on the current thread or on a queue. `checking` triggers on the
 /// calling thread any programmer error that `begin` would otherwise trigger on the queue, where the message could not
-/// point at the caller. `tellsEnd`: the observer is of an object, and is notified if the object no longer exists when
-/// the observation begins.
+/// point at the caller. `tellsEnd`: the observer observes an object, and is notified if the object no longer exists
+/// when the observation begins.
 func observing<Confined: ThreadConfined>(
     _ confined: Confined, on queue: DispatchQueue?, tellsEnd: Bool = false, checking: (Confined) -> Void,
     _ begin: @escaping (Confined) -> ObservationEntry
@@ -158,8 +158,8 @@ struct ObservationRequest<Confined: ThreadConfined>: @unchecked Sendable {
     private let fate: WriteOutcome?
     private let tellsEnd: Bool
 
-    /// `tellsEnd`: the observer is of an object. `followsWrite`: it begins after the running write transaction, not
-    /// inside it.
+    /// `tellsEnd`: the observer observes an object. `followsWrite`: the observation begins after the running write
+    /// transaction, not inside it.
     init(_ confined: Confined, _ core: RealmCore, tellsEnd: Bool, followsWrite: Bool) {
         reference = ThreadSafeReference(to: confined)
         version = core.frozen()
@@ -189,14 +189,14 @@ extension RealmCollection {
     ///     count.
     ///   - queue: the serial queue to call `block` on; nil: the collection's own thread, which must run a run loop, or
     ///     the queue of its Realm.
-    ///   - block: receives the collection; after a change, also the positions that changed.
+    ///   - block: receives the collection and, after a change, the positions that changed.
     /// - Returns: a token; keep it for as long as calls are wanted.
     ///
-    /// Calls follow commits when the Realm advances: at the next turn of its thread, in `refresh`, and when a write
-    /// transaction begins; in the last case `isInWriteTransaction` is true during the call. It is a programmer error if
-    /// the collection is unmanaged or frozen, or if a write transaction has already changed something. The cost of a
-    /// call grows with the size of the change and not of the collection, except for distinct and limited results.
-    /// Observers of equal results share the work.
+    /// Calls are made after commits, when the Realm advances: at the next turn of its thread, in `refresh`, and when a
+    /// write transaction begins; in the last case `isInWriteTransaction` is true during the call. It is a programmer
+    /// error if the collection is unmanaged or frozen, or if a write transaction has already changed something. The
+    /// cost of a call grows with the size of the change and not of the collection, except for distinct and limited
+    /// results. Observers of equal results share the work.
     public func observe(
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
         _ block: @escaping (RealmCollectionChange<Self>) -> Void

@@ -10,8 +10,8 @@ private struct Beginning<Confined>: @unchecked Sendable {
 }
 
 /// Begins an observation on the actor. `begin` receives the value as shown by the actor's Realm; `checking` triggers on
-/// the caller's side any programmer error that `begin` would trigger there. `tellsEnd`: the observer is of an object,
-/// and is notified if the object no longer exists when the observation begins.
+/// the caller's side any programmer error that `begin` would trigger there. `tellsEnd`: the observer observes an
+/// object, and is notified if the object no longer exists when the observation begins.
 private func observing<Confined: ThreadConfined, A: Actor>(
     _ confined: Confined, on actor: A, _isolation: isolated (any Actor)?, tellsEnd: Bool = false,
     checking: (Confined) -> Void, _ begin: @escaping (Confined) -> ObservationEntry

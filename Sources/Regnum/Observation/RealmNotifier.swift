@@ -7,11 +7,11 @@
 //     initial calls due   ──▶ before a write transaction begins, with the state before it
 //
 // Four parts hold the state, each with its transitions drawn in its file: `ObserverList` (the observers),
-// `DeliveredVersion` (the version of the last notification), `DiffScheduler` (when and on which thread changes are computed) and
-// `CallbackQueue` (which calls are due). A delivery computes the changes between the delivered version and the Realm's, asks
-// each observer for its change set, moves the delivered version, and only then calls users' blocks: a block may write,
-// refresh, or end any observation. No diff is computed while a write transaction has uncommitted changes: when one begins,
-// all diffs are computed before the first block is called, and later changes wait for its end.
+// `DeliveredVersion` (the version of the last notification), `DiffScheduler` (when and on which thread changes are
+// computed) and `CallbackQueue` (which calls are due). A delivery computes the changes between the delivered version and
+// the Realm's, asks each observer for its change set, moves the delivered version, and only then calls users' blocks: a
+// block may write, refresh, or end any observation. No diff is computed while a write transaction has uncommitted
+// changes: when one begins, all diffs are computed before the first block is called, and later changes wait for its end.
 
 internal import RegnumEngine
 internal import RegnumObservation
@@ -120,7 +120,7 @@ final class RealmNotifier: @unchecked Sendable {
     }
 
     /// Called after `Realm.invalidate`, which may have advanced the Realm: observations continue with new accessors,
-    /// and report at the next turn what has changed since the last delivery.
+    /// and report at the next turn the changes since the last delivery.
     func didInvalidate(hasMoved: Bool) {
         guard let core else { return }
         dropEnded()
@@ -277,8 +277,8 @@ final class RealmNotifier: @unchecked Sendable {
         send(core)
     }
 
-    /// Moves the delivered version to the one shown and appends the resulting calls to `callbacks`. If a block has left a
-    /// write transaction open and has changed something, this waits for the end of the transaction, which brings a
+    /// Moves the delivered version to the one shown and appends the resulting calls to `callbacks`. If a block has left
+    /// a write transaction open and has changed something, this waits for the end of the transaction, which schedules a
     /// turn.
     private func look(_ core: RealmCore, silent: Set<ObjectIdentifier> = [], first: Bool) {
         dropEnded()
@@ -300,7 +300,7 @@ final class RealmNotifier: @unchecked Sendable {
         }
         if !isDone { return }
         scheduleMissed()
-        // For writes of a block, or commits that arrived in the meantime.
+        // For writes by a block, or commits that arrived in the meantime.
         if delivered.isBehind(core.session), !core.isWriting { schedule() }
     }
 
@@ -309,7 +309,7 @@ final class RealmNotifier: @unchecked Sendable {
     ) throws(EngineError) -> [DueCall] {
         let found = diffs.take(core)
         let walk = found?.adopt(in: queries)
-        // Kept alive as long as its offers, which are found by addresses of objects it retains.
+        // Kept alive as long as its offers: they are looked up by the addresses of objects that it retains.
         defer { withExtendedLifetime(found) { queries.endOffers() } }
         var calls: [DueCall] = []
         if let baseline = delivered.session {

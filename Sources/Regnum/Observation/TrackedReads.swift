@@ -11,7 +11,7 @@ internal import RegnumEngine
 internal import RegnumObservation
 internal import Synchronization
 
-/// Set when a key path was inserted into a set. Any thread may set it; setting it without need costs one entry.
+/// Set when a key path was inserted into a set. Any thread may set it; setting it needlessly costs one entry.
 private final class ScopeMark: Sendable {
     let isSet = Atomic(false)
 }

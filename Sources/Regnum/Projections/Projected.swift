@@ -2,7 +2,7 @@
 // `@Projected`: a property of a projection, read through the root object at each access.
 
 /// A property of a `Projection`: the value at a key path from its root object. It can be set if the key path is
-/// writable, and if the root is managed only in a write transaction.
+/// writable; if the root is managed, only in a write transaction.
 @propertyWrapper
 public struct Projected<Root: ObjectBase, Value> {
     private let keyPath: KeyPath<Root, Value>

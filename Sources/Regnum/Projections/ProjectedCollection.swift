@@ -6,7 +6,7 @@ public import Foundation
 internal import RegnumEngine
 
 extension RealmCollection where Element: ObjectBase {
-    /// The start of a projected property of the elements, for `@Projected` key paths.
+    /// The starting point for a projected property of the elements, in `@Projected` key paths.
     public var projectTo: CollectionElementMapper<Element> {
         let collection = AnyRealmCollection(self)
         if let links = self as? any TraceableLinks {
@@ -86,8 +86,8 @@ extension ProjectedCollection {
     /// Calls `block` once with the current collection, then after each change to it. See `RealmCollection.observe`.
     ///
     /// - Parameters:
-    ///   - keyPaths: key paths of the objects; only changes of these count as modifications. If nil, the projected
-    ///     property.
+    ///   - keyPaths: key paths of the objects; only changes to these count as modifications. If nil, the projected
+    ///     property is observed.
     ///   - queue: a serial queue for the callbacks; if nil, they run on the thread of the collection.
     ///   - block: the callback, which receives the changes.
     public func observe(

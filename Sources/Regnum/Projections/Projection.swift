@@ -7,7 +7,7 @@ internal import RegnumEngine
 internal import RegnumSystem
 internal import Synchronization
 
-/// The protocol of projections of objects. `Projection` is the only class to derive from.
+/// The protocol of projections of objects. To declare a projection, derive from `Projection`.
 public protocol ProjectionObservable: AnyObject, ThreadConfined, RealmFetchable where PersistedType == Root {
     /// The class of the projected objects.
     associatedtype Root: ObjectBase
@@ -36,8 +36,8 @@ open class Projection<Root: ObjectBase>: ProjectionObservable {
     /// The projected object.
     public final let rootObject: Root
 
-    /// Creates a projection of an object. It is a programmer error if a projected property leads to nothing that is
-    /// stored.
+    /// Creates a projection of an object. It is a programmer error if a projected property does not lead to a stored
+    /// property.
     public required init(projecting object: Root) {
         rootObject = object
         checkedProjections.check(type(of: self)) { projectedProperties() }
@@ -68,7 +68,7 @@ private final class CheckedProjections: Sendable {
     /// The class that was checked last, read without the lock: programs create many projections of one class.
     private let last = Atomic<UInt>(0)
 
-    /// Reports a programmer error for a property that leads to nothing that is stored. Checks each class once.
+    /// Reports a programmer error for a property that does not lead to a stored property. Checks each class once.
     func check(_ type: Any.Type, _ properties: () -> [(name: String, projected: any AnyProjected)]) {
         let id = ObjectIdentifier(type)
         let word = UInt(bitPattern: id)
@@ -151,7 +151,7 @@ extension ProjectionObservable {
 }
 
 /// Returns the name of the root's property that a projected property leads to, or several names joined by dots. A
-/// projected property that leads to something that is not stored is a programmer error.
+/// projected property that does not lead to a stored property is a programmer error.
 public func _name<Root: ProjectionObservable>(for keyPath: PartialKeyPath<Root>) -> String {
     let recorder = _KeyPathRecorder()
     recorder.recordEnd(Root._traced(recorder)[keyPath: keyPath])

@@ -13,7 +13,7 @@ final class ProjectionObserver<P: ProjectionObservable>: ChangeObserver {
     private struct Property {
         let name: String
         let projected: any AnyProjected
-        /// The region whose changes count as changes of the property.
+        /// The region whose changes count as changes to the property.
         let region: Region
         /// The first property of the path, in the root, and its column.
         let first: ClassProperty
@@ -110,12 +110,13 @@ final class ProjectionObserver<P: ProjectionObservable>: ChangeObserver {
 }
 
 extension ProjectionObservable {
-    /// Calls `block` after each change of a projected property, and once when the object is deleted. Changes have the
-    /// names of the projected properties. It is a programmer error if the object is unmanaged or frozen.
+    /// Calls `block` after each change to a projected property, and once when the object is deleted. Changes are
+    /// reported under the names of the projected properties. It is a programmer error if the object is unmanaged or
+    /// frozen.
     ///
     /// - Parameters:
     ///   - keyPaths: names of properties of the root object, such as "name" or "address.city", or of projected
-    ///     properties; only changes of these are reported. If nil, all projected properties.
+    ///     properties; only changes to these are reported. If nil, changes to all projected properties.
     ///   - queue: a serial queue for the callbacks; if nil, they run on the thread of the projection.
     ///   - block: the callback, which receives the changes.
     /// - Returns: A token. Keep it for as long as callbacks are wanted.
@@ -132,7 +133,7 @@ extension ProjectionObservable {
     /// Reports a programmer error for invalid key paths.
     func check(keyPaths: [String]?) { _ = ProjectionObserver(self, keyPaths: keyPaths) { _ in } }
 
-    /// As `observe(keyPaths:on:_:)`, with key paths of the projection.
+    /// Like `observe(keyPaths:on:_:)`, with key paths of the projection.
     public func observe(
         keyPaths: [PartialKeyPath<Self>], on queue: DispatchQueue? = nil,
         _ block: @escaping (ObjectChange<Self>) -> Void

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Property names of key paths. On Linux a key path does not know its name, so it is traced: the getters of a traced
+// Property names of key paths. On Linux a key path has no name, so it is traced: the getters of a traced
 // object record which property was read and return objects that are traced too. About 0.6 us per level, 0.1 us if
 // cached.
 
@@ -12,7 +12,7 @@ public final class _KeyPathRecorder {
     /// False if a computed property has read two properties of one object.
     private(set) var isStraight = true
 
-    /// Returns an object whose reads are recorded. Runs the user's initialiser only if it cannot be avoided.
+    /// Returns an object whose reads are recorded. Runs the user's initialiser only if that cannot be avoided.
     func makeTraced(_ type: ObjectBase.Type) -> ObjectBase {
         let schema = ClassSchema.of(type)
         let object = schema.accessors.make()

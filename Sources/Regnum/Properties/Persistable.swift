@@ -55,7 +55,7 @@ package enum StorageCode: UInt8, Sendable {
     case link, collection, mixed
 }
 
-/// A value in conversion between a Swift type and the engine.
+/// A value being converted between a Swift type and the engine.
 public struct _RawValue {
     package var value: Value
     /// For a link being stored: the object, managed or not.
@@ -132,7 +132,7 @@ public protocol _Persistable: _HasPersistedType {
     static var _hasFixedSize: Bool { get }
     /// Stores a value in a writable `ColumnView`, with no other effect.
     static func _store(_ value: Self, _ column: UnsafeMutableRawPointer, _ row: Int, _ object: ObjectBase)
-    /// As `_store`, into a column with narrow integers. Returns false, and stores nothing, if the value does not fit.
+    /// Like `_store`, into a column with narrow integers. Returns false, and stores nothing, if the value does not fit.
     static func _storeNarrow(_ value: Self, _ column: UnsafeMutableRawPointer, _ row: Int) -> Bool
     /// Stores a value in a managed object in a write transaction, and maintains indexes and links.
     static func _assign(_ value: Self, _ object: ObjectBase, _ column: Int)

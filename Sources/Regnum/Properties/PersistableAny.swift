@@ -137,7 +137,7 @@ extension AnyRealmValue: _Persistable, RealmCollectionValue, RealmPropertyType {
         case UInt8(ascii: "c") where number.int8Value == 0 || number.int8Value == 1: .bool(number.boolValue)
         case UInt8(ascii: "f"): .float(number.floatValue)
         case UInt8(ascii: "d"): .double(number.doubleValue)
-        // As with larger numbers in a JSON text, which are decimals.
+        // As with large numbers in JSON, which become decimals.
         case UInt8(ascii: "Q") where number.uint64Value > UInt64(Int.max): .decimal128(Decimal128(number: number))
         default: .int(number.intValue)
         }
@@ -254,7 +254,7 @@ extension RealmCore {
         }
     }
 
-    /// As `mixedValue`, for searching; nil if the value contains an object that is not in this Realm.
+    /// Like `mixedValue`, for searching; nil if the value contains an object that is not in this Realm.
     func soughtMixedValue(_ value: AnyRealmValue) -> Value? {
         var isHere = true
         let found = mixedValue(value) { object in

@@ -8,7 +8,7 @@ public protocol _CustomPersistable: _Persistable, _PersistableInsideOptional, _R
 where PersistedType: _PersistableInsideOptional, _Stored == _CustomBox<Self>? {
     /// The value in its stored form.
     var persistableValue: PersistedType { get }
-    /// Returns the value for a stored one; nil if there is none.
+    /// Returns the value for a stored value; nil if there is none.
     static func _converted(_ persisted: PersistedType) -> Self?
 }
 
@@ -136,7 +136,7 @@ extension _CustomPersistable {
         return persisted.flatMap { _converted($0) }
     }
 
-    /// Returns the value for a stored one; nil if the type cannot represent it.
+    /// Returns the value for a stored value; nil if the type cannot represent it.
     @usableFromInline
     static func loaded(_ persisted: PersistedType?) -> Self? {
         if let persisted { return _converted(persisted) }

@@ -29,7 +29,7 @@ public struct Persisted<Value: _Persistable> {
     @usableFromInline static var indexedFlag: UInt8 { 1 }
     @usableFromInline static var primaryKeyFlag: UInt8 { 2 }
     @usableFromInline static var contentFlag: UInt8 { 8 }
-    /// The object is managed, so `stored` is not its value. Set only if the class is encodable.
+    /// The object is managed, so `stored` does not hold the value. Set only if the class is encodable.
     static var managedFlag: UInt8 { 4 }
 
     /// Creates a property with the default of its type: 0, false, "", nil, empty, or the first case of an enum. The

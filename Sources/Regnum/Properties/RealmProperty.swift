@@ -180,7 +180,7 @@ struct PropertyLocation {
         type == DynamicObject.self ? core.dynamicTarget(of: binding, column) : core.binding(for: type)
     }
 
-    /// As `target`; nil if a read-only file has no table for the class.
+    /// Like `target`; nil if a read-only file has no table for the class.
     func fetchableTarget(_ type: ObjectBase.Type) -> ClassBinding? {
         type == DynamicObject.self ? core.dynamicTarget(of: binding, column) : core.fetchable(type)
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reuse of ObjectId and Decimal128 instances. Both are classes, as in RealmSwift, so every read needs an instance, and
 // an allocation takes several times as long as reading an Int. Each class of a Realm therefore keeps the instance that
-// was read last, and the next read reuses it if nothing else references it, strongly, weakly or unowned.
+// was read last, and the next read reuses it if nothing else holds a strong, weak or unowned reference to it.
 
 internal import RegnumEngine
 

@@ -27,7 +27,7 @@ public struct QueryExplanation: Sendable, CustomStringConvertible {
     public let skippedRows: Int
     /// The number of objects found.
     public let foundRows: Int
-    /// The time the query took, without the time to explain it.
+    /// The time the query took, excluding the time to explain it.
     public let duration: Duration
 
     /// Returns whether the index of this property was used.

@@ -15,7 +15,7 @@ public struct SearchHit<Element> {
     let text: () -> [String]
 
     /// Returns an excerpt of about `length` characters of the object's current text, with the search terms found in it;
-    /// for a list, of the element with the most terms. Call it on a thread where the object can be used.
+    /// for a list, of the element with the most terms. Call this on a thread on which the object can be used.
     public func snippet(length: Int = 160) -> SearchSnippet {
         SearchSnippet.best(of: text(), terms, length: length)
     }
@@ -41,7 +41,7 @@ public struct SearchSnippet: Sendable, Hashable {
 }
 
 extension RealmCollection where Element: ObjectBase {
-    /// Returns the elements with the most relevant text, the best first; equally relevant ones by age.
+    /// Returns the elements with the most relevant text, the best first; equally relevant elements are ordered by age.
     ///
     /// ```swift
     /// for hit in articles.search("storm -snow \"north sea\" flood*", in: \.body) {
@@ -62,7 +62,7 @@ extension RealmCollection where Element: ObjectBase {
         search(text, in: _name(for: keyPath), limit: limit)
     }
 
-    /// As `search(_:in:limit:)`, with the property's name.
+    /// Like `search(_:in:limit:)`, with the property's name.
     @_disfavoredOverload
     public func search(_ text: String, in property: String, limit: Int = 100) -> [SearchHit<Element>] {
         if limit < 0 { misuse("search(…, limit: \(limit)): a limit cannot be negative.") }

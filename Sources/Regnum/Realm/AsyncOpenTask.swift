@@ -40,9 +40,9 @@ public final class AsyncOpenTask: Sendable {
         }
     }
 
-    /// Cancels the opening and calls the callback with an error of the POSIX domain, "Operation canceled", unless it
-    /// has been called already. A running migration is cancelled and the file left unchanged. Has no effect once the
-    /// commit of the migration has begun.
+    /// Cancels opening the Realm, and calls the callback with an error of the POSIX domain, "Operation canceled",
+    /// unless it has been called already. A running migration is cancelled and the file left unchanged. Has no effect
+    /// once the commit of the migration has begun.
     public func cancel() {
         guard control.cancel() else { return }
         let error = NSError(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library's log: openings, commits, schema changes. One logger serves the whole process; a program can install its
-// own function to send the messages elsewhere.
+// The library's log: opened files, commits, schema changes. One logger serves the whole process; a program can install
+// its own function to send the messages elsewhere.
 
 internal import Foundation
 internal import RegnumSystem

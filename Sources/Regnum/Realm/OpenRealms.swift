@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists the Realms of a configuration that are open in this process, for a test kit that checks what a test has left
-// open.
+// Lists the Realms of a configuration that are open in this process, for a test kit that checks which Realms a test has
+// left open.
 
 internal import RegnumEngine
 internal import Synchronization

@@ -22,7 +22,7 @@ extension Realm {
         self = try await Realm.opened(configuration, on: actor, origin).realm
     }
 
-    /// Opens `configuration` confined to `actor`. Throws as the initialiser with the same labels.
+    /// Opens `configuration` confined to `actor`. Throws like the initialiser with the same labels.
     @_disfavoredOverload
     public init<A: Actor>(
         configuration: Configuration = .defaultConfiguration, actor: A, downloadBeforeOpen: OpenBehavior = .never
@@ -43,7 +43,7 @@ extension Realm {
         self = try await Realm.opened(configuration, on: MainActor.shared, origin).realm
     }
 
-    /// Opens `configuration` confined to the main actor. Throws as the initialiser with the same labels.
+    /// Opens `configuration` confined to the main actor. Throws like the initialiser with the same labels.
     @_disfavoredOverload
     @MainActor
     public init(configuration: Configuration = .defaultConfiguration, downloadBeforeOpen: OpenBehavior) async throws {
@@ -63,7 +63,7 @@ extension Realm {
         return try await opened(configuration, on: actor, origin).realm
     }
 
-    /// Opens `configuration` confined to the caller's actor. Throws as the method with the same labels.
+    /// Opens `configuration` confined to the caller's actor. Throws like the method with the same labels.
     @_disfavoredOverload
     public static func open(
         configuration: Configuration = .defaultConfiguration, _isolation actor: isolated any Actor = #isolation,
@@ -101,7 +101,7 @@ extension Realm {
         try await asyncWriting(actor, block)
     }
 
-    /// As `asyncWrite` with a block that returns a value. See `write(_:)` for why there are two.
+    /// Like `asyncWrite` with a block that returns a value. See `write(_:)` for why there are two.
     public func asyncWrite(
         _isolation actor: isolated any Actor = #isolation, _ block: () throws -> Void
     ) async throws {
@@ -171,9 +171,9 @@ extension Realm {
         return result
     }
 
-    /// Advances to what others have committed before the call; true if there was anything. False during a write
-    /// transaction, on frozen Realms, and in a cancelled task. It is a programmer error if the Realm is not confined to
-    /// an actor.
+    /// Advances to the newest version committed before the call; returns true if the Realm has advanced. False during a
+    /// write transaction, on frozen Realms, and in a cancelled task. It is a programmer error if the Realm is not
+    /// confined to an actor.
     @discardableResult
     public func asyncRefresh(_isolation actor: isolated any Actor = #isolation) async -> Bool {
         if core.isFrozen { return false }
@@ -183,8 +183,8 @@ extension Realm {
     }
 
     /// Opens `configuration` in the background first, including migration and compaction, and then on `callbackQueue`,
-    /// a serial queue or the main queue. Calls `callback` on that queue, with the Realm or with the error of the
-    /// opening.
+    /// a serial queue or the main queue. Calls `callback` on that queue, with the Realm or with the error that occurred
+    /// while opening it.
     @discardableResult
     public static func asyncOpen(
         configuration: Configuration = .defaultConfiguration, callbackQueue: DispatchQueue = .main,

@@ -10,15 +10,15 @@ extension Realm {
     /// `fileURL`. The copy contains all objects, but no free space and no lock file. The file appears only when it is
     /// complete, and cannot be read by anyone who cannot read this Realm's file.
     ///
-    /// Throws `Realm.Error(.fileExists)` if there is something at `fileURL`, and errors of the operating system. Takes
-    /// the time of reading and writing the whole file.
+    /// Throws `Realm.Error(.fileExists)` if something exists at `fileURL`, and errors of the operating system. Takes as
+    /// long as reading and writing the whole file.
     public func writeCopy(toFile fileURL: URL, encryptionKey: Data? = nil) throws {
         var configuration = Configuration(fileURL: fileURL)
         configuration.encryptionKey = encryptionKey
         try copy(to: configuration)
     }
 
-    /// As `writeCopy(toFile:encryptionKey:)`, to the file of `configuration`, with its key.
+    /// Like `writeCopy(toFile:encryptionKey:)`, to the file of `configuration`, with its key.
     public func writeCopy(configuration: Configuration) throws {
         try copy(to: configuration)
     }
@@ -34,7 +34,8 @@ extension Realm {
     }
 }
 
-/// Additions of Regnum to `Realm` for the management of files. A Realm's own members of the same names take precedence.
+/// Additions of Regnum to `Realm` for the management of files. A program's own members of the same names take
+/// precedence.
 public protocol RealmAdditions {}
 
 extension Realm: RealmAdditions {}
@@ -44,8 +45,8 @@ extension RealmAdditions where Self == Realm {
     ///
     /// Returns true if the file was compacted; false if there is no file, or if it is open, in this process or another.
     /// After an error (`Realm.Error`) the file is unchanged or, if only the final sync of its folder failed, the copy
-    /// with the same content. Other openings of the file wait in the meantime. Any thread; takes the time of reading
-    /// and writing the whole file, and its space once more.
+    /// with the same content. Other calls that open the file wait in the meantime. Any thread; takes as long as reading
+    /// and writing the whole file, and needs space for a second copy.
     @discardableResult
     public static func compactFile(for configuration: Realm.Configuration) throws -> Bool {
         guard case .file(let path) = try configuration.validated() else { return false }

@@ -15,11 +15,11 @@ extension Realm {
         return FileManager.default.fileExists(atPath: url.path)
     }
 
-    /// Deletes the file and its auxiliary files, but not the lock file, nor the original in Realm's format that an
-    /// import with `legacyFile` has kept as `NAME.legacy`: delete that yourself if the data must go. A symbolic link is deleted together with the
-    /// file that it points to. Returns true if there was a file. Waits, a second at most, while the writes of a
-    /// released Realm are being synced. Throws `Realm.Error(.alreadyOpen)` while the file is open, in this process or
-    /// another, and errors of the file system.
+    /// Deletes the file and its auxiliary files, except the lock file and the original in Realm's format that an import
+    /// with `legacyFile` has kept as `NAME.legacy`: delete that one yourself if the data must go. A symbolic link is
+    /// deleted together with the file that it points to. Returns true if there was a file. Waits for at most one second
+    /// while the writes of a released Realm are being synced. Throws `Realm.Error(.alreadyOpen)` while the file is
+    /// open, in this process or another, and errors of the file system.
     @discardableResult
     public static func deleteFiles(for configuration: Configuration) throws -> Bool {
         guard let url = configuration.fileURL else { return false }
@@ -62,7 +62,7 @@ package enum SideFiles {
     /// Names of the temporary files for copies of rehearsals and seed files: see `TemporaryFile`.
     static let rehearsal = ".rehearsal"
     static let seed = ".seed"
-    /// Beside which imports make new files.
+    /// The suffix for the temporary files of imports.
     package static let importing = ".import"
 
     /// Removes all files whose names start with the name of `path` and a dot.
@@ -88,9 +88,9 @@ package enum SideFiles {
         }
     }
 
-    /// Deletes the files while nobody uses them: `path` is the user's path, `target` the file that it leads to. If the
-    /// file does not exist, somebody may be about to create it: then only leftovers are removed that can be told from
-    /// the files in use, and the result is false.
+    /// Deletes the files while no process uses them: `path` is the user's path, `target` the file that it leads to. If
+    /// the file does not exist, another process may be about to create it: then this removes only leftovers that can be
+    /// distinguished from files in use, and returns false.
     fileprivate static func removeAll(
         of path: String, _ target: String, isThere: Bool
     ) -> Result<Bool, SystemError> {

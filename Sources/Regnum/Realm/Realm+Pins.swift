@@ -55,7 +55,7 @@ extension RealmAdditions where Self == Realm {
     /// `maximumNumberOfActiveVersions` is exceeded.
     ///
     /// A frozen object or Realm is listed under the line that opened its Realm: a `freeze` that took the caller's
-    /// location as parameters would have another type than RealmSwift's, which programs pass as a value and use for
+    /// location as parameters would have a different type from RealmSwift's, which programs pass as a value and use for
     /// protocols of their own. The same applies to a Realm that the library opens on behalf of another one: to observe
     /// on a queue or an actor, to thaw, or for `@ThreadSafe`.
     ///

@@ -6,7 +6,7 @@ extension Realm {
     public enum Notification: String, Sendable {
         /// The Realm has advanced to a new version.
         case didChange = "RLMRealmDidChangeNotification"
-        /// Others have committed, and the Realm does not refresh automatically: call `refresh()`.
+        /// A commit was made elsewhere, and the Realm does not refresh automatically: call `refresh()`.
         case refreshRequired = "RLMRealmRefreshRequiredNotification"
     }
 
@@ -25,6 +25,6 @@ extension Realm {
 public typealias AsyncTransactionId = UInt32
 
 extension Realm {
-    /// What is known of the declared classes, for the package's other modules.
+    /// The schemas of the declared classes, for the package's other modules.
     package var classSchemas: [ClassSchema] { core.settings.schema.classes }
 }

@@ -116,10 +116,10 @@ extension Realm {
     // `queue.async { try! realm.write { realm.create(…) } }`: the compiler does not infer there that `Result` is
     // `Void`.
 
-    /// As `write` with a block that returns a value.
+    /// Like `write` with a block that returns a value.
     public func write(_ block: () throws -> Void) throws { try writing([], block) }
 
-    /// As `write`, without notifying the observers of `tokens`.
+    /// Like `write`, without notifying the observers of `tokens`.
     @discardableResult
     public func write<Result>(
         withoutNotifying tokens: [NotificationToken], _ block: () throws -> Result
@@ -127,7 +127,7 @@ extension Realm {
         try writing(tokens, block)
     }
 
-    /// As `write`, without notifying the observers of `tokens`.
+    /// Like `write`, without notifying the observers of `tokens`.
     public func write(withoutNotifying tokens: [NotificationToken], _ block: () throws -> Void) throws {
         try writing(tokens, block)
     }
@@ -259,10 +259,10 @@ extension Realm {
 // MARK: Versions
 
 extension Realm {
-    /// Advances to the newest version and delivers pending notifications immediately. Returns false if nobody has
-    /// committed since, during a write transaction, and within an observer's block, except one that is called with
+    /// Advances to the newest version and delivers pending notifications immediately. Returns false if there is no
+    /// newer commit, during a write transaction, and within an observer's block, unless the block is called with
     /// `.refreshRequired`. Also returns false if the newest version cannot be read: the Realm then stays at its
-    /// version, the log gives the reason, and a write throws it.
+    /// version, the reason is logged, and a write throws it.
     @discardableResult
     public func refresh() -> Bool {
         core.check()
@@ -304,7 +304,7 @@ extension Realm {
         core.retireAccessors()
         core.settings.invalidations += 1
         if core.isFrozen { return }
-        // Running loops check nothing else.
+        // Loops in progress check nothing else.
         core.session.moved()
         let hasMoved = !core.isReadOnly && core.advance()
         if hasMoved { core.reloadTables() }
@@ -350,7 +350,7 @@ extension RealmCore {
         didBegin(after: before)
     }
 
-    /// As `begin`, with the writer lock that was reserved under `number`; false if another writer has taken it.
+    /// Like `begin`, with the writer lock that was reserved under `number`; false if another writer has taken it.
     func begin(acceptingTurn number: UInt64) throws(EngineError) -> Bool {
         touch()
         notifier?.beginBeforeWrite()
@@ -362,7 +362,7 @@ extension RealmCore {
         return true
     }
 
-    /// As `begin(acceptingTurn:)`. Also throws if too many versions are kept alive, which is checked once the writer
+    /// Like `begin(acceptingTurn:)`. Also throws if too many versions are kept alive, which is checked once the writer
     /// lock is held; the write has then been rolled back.
     func beginAsync(acceptingTurn number: UInt64) throws(Realm.Error) -> Bool {
         do throws(EngineError) {

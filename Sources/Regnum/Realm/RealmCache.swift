@@ -7,8 +7,8 @@ internal import Foundation
 internal import RegnumEngine
 internal import RegnumSystem
 
-/// Mutable state: `entries`, guarded by its mutex and accessed by every opening. The mutex is never held while engine
-/// or user code runs.
+/// Mutable state: `entries`, guarded by its mutex and accessed whenever a Realm is opened. The mutex is never held
+/// while engine or user code runs.
 final class RealmCache: Sendable {
     static let shared = RealmCache()
 
@@ -121,7 +121,7 @@ final class RealmCache: Sendable {
     }
 
     /// The actor that the caller runs on, if a Realm was opened on it. Realms of other actors are not accessed, but
-    /// referenced and so kept open briefly.
+    /// they are referenced, and so kept open briefly.
     func callersActor() -> (any Actor)? {
         let ofActors = entries.withLock { entries in
             entries.filter { entry in
@@ -133,8 +133,9 @@ final class RealmCache: Sendable {
         }
     }
 
-    /// The actor or the queue that the caller runs on, if a Realm of the location is open on it; neither on a thread or
-    /// on the main queue. An actor takes precedence over the queue that it may run on. O(Realms open in the process).
+    /// The actor or the queue that the caller runs on, if a Realm of the location is open on it; both nil on a thread
+    /// or on the main queue. An actor takes precedence over the queue that it may run on. O(Realms open in the
+    /// process).
     func callersHome(of place: Realm.Configuration.Place) -> (queue: DispatchQueue?, actor: (any Actor)?) {
         let others = entries.withLock { entries in
             var others: [Entry] = []
@@ -161,7 +162,7 @@ final class RealmCache: Sendable {
         return (queue, nil)
     }
 
-    /// An instance of the database with an open write that the caller would wait for in vain, because the write can
+    /// An instance of the database with an open write that the caller would wait for forever, because the write can
     /// only continue on the caller's thread, queue or actor. Call it there. If the runtime cannot tell which actor is
     /// running, only the actor of `confinement` counts.
     func writerHere(_ database: Database, _ confinement: Confinement) -> RealmCore? {
@@ -208,8 +209,8 @@ final class RealmCache: Sendable {
         case schemaVersion = "different schema version"
     }
 
-    /// The conflict that prevents the opening, or nil. A conflict with the caller's own Realm takes precedence over
-    /// others.
+    /// The conflict that prevents opening the Realm, or nil. A conflict with the caller's own Realm takes precedence
+    /// over others.
     func conflict(
         _ place: Realm.Configuration.Place, _ confinement: Confinement, _ configuration: Realm.Configuration
     ) -> Conflict? {

@@ -9,8 +9,8 @@ internal import RegnumSystem
 
 enum RealmOpening {
     /// Opens a Realm, or returns the one already open on this thread, queue or actor; the call must run there. Throws
-    /// `Realm.Error`, also if the Realm is open elsewhere with different settings. It is a programmer error if the
-    /// settings contradict each other or those of the Realm open here.
+    /// `Realm.Error`, for example if the Realm is open elsewhere with different settings. It is a programmer error if
+    /// the settings contradict each other or those of the Realm open here.
     static func open(
         _ configuration: Realm.Configuration, queue: DispatchQueue?, actor: (any Actor)? = nil,
         origin: SessionOrigin? = nil
@@ -28,7 +28,7 @@ enum RealmOpening {
         if let open = RealmCache.shared.core(at: key), open.settings.serves(actor) {
             open.check()
             try open.settings.verify(configuration)
-            // Its thread may have got a run loop since.
+            // Its thread may have started a run loop since then.
             open.listen()
             return open
         }
@@ -101,8 +101,8 @@ enum RealmOpening {
         }
     }
 
-    /// Opens the file; one in Realm's own format is imported first if the configuration says how. Throws `EngineError`,
-    /// and the errors of the import.
+    /// Opens the file; a file in Realm's own format is imported first if the configuration says so. Throws
+    /// `EngineError`, and the errors of the import.
     private static func openFile(_ configuration: Realm.Configuration, _ path: String) throws -> Database {
         let options = options(configuration)
         let refusal: EngineError
@@ -118,9 +118,9 @@ enum RealmOpening {
         return try Database.open(path: path, fileSystem: configuration.files, options: options)
     }
 
-    /// Before the first opening in the process: asks whether to compact the file, and compacts it if nobody else has it
-    /// open. An error of the operating system does not prevent opening the file as it is; damage is found when it is
-    /// opened.
+    /// Called before the file is first opened in the process: asks whether to compact the file, and compacts it if no
+    /// other process has it open. An error of the operating system does not prevent opening the file as it is; damage
+    /// is found when it is opened.
     private static func compactIfWanted(_ configuration: Realm.Configuration, _ path: String) throws {
         guard let isWanted = configuration.shouldCompactOnLaunch, !RealmCache.shared.isOpen(.file(path: path)) else {
             return

@@ -135,8 +135,8 @@ extension AnyOwnedCollection {
         return entries
     }
 
-    /// As `replaceElements`, for a managed collection whose elements have a partial type: they are copied from file to
-    /// file without becoming values of the type.
+    /// Like `replaceElements`, but for a managed collection whose elements have a partial type: they are copied from
+    /// file to file without becoming values of the type.
     func replaceStored(with value: Any, _ place: PropertyLocation) -> Bool {
         guard let new = storableElements(of: value) else { return false }
         place.core.replace(new, place.binding, place.column, place.key, .all)

@@ -97,11 +97,11 @@ package final class ClassProperty: @unchecked Sendable {
 
     // MARK: Values of an object
 
-    /// The value that a subscript returns: as `get`, but for a user-defined type stored as an embedded object, that
-    /// live object.
+    /// The value that a subscript returns: like `get`, except that a user-defined type stored as an embedded object is
+    /// returned as that live object.
     func shown(of object: ObjectBase) -> Any? { embeddedObject(of: object) ?? get(object) }
 
-    /// The value that a user reads by name: as `shown`, but with numbers as `NSNumber` if `byName` requires it.
+    /// The value that a user reads by name: like `shown`, but with numbers as `NSNumber` if `byName` requires it.
     func named(of object: ObjectBase) -> Any? { byName(shown(of: object), isBridgedByName) }
 
     /// The value as type Any: enums as raw values, collections themselves, nil for null. For a user-defined type stored

@@ -29,11 +29,11 @@ package final class ClassSchema: @unchecked Sendable {
     package let isEncodable: Bool
     /// True if some `@Persisted` property is ignored: its getters cannot take the fast path.
     package let hasIgnoredWrappers: Bool
-    /// True if an accessor that nobody else holds may be bound to another row: of the old row it keeps only the
-    /// collections that it was asked for.
+    /// True if an accessor without other references may be bound to another row: the only state of the old row that it
+    /// keeps is the collections that were read.
     package let isRecyclable: Bool
-    /// The offsets in the object at which recyclable accessors keep their collections. Never freed: a class lives for
-    /// ever, and dynamic objects have none.
+    /// The offsets in the object at which recyclable accessors keep their collections. Never freed: a class lives
+    /// forever, and dynamic objects have none.
     let collectionOffsets: UnsafeBufferPointer<Int>
     /// For dynamic objects: by property index, the types that are read and stored without asking the property.
     /// Otherwise empty.
@@ -124,7 +124,8 @@ package final class ClassSchema: @unchecked Sendable {
         }
     }
 
-    /// As `of`, for callers that continue if a class is invalid. Runs the class's initialiser once, with no lock held.
+    /// Like `of`, but for callers that continue if a class is invalid. Runs the class's initialiser once, with no lock
+    /// held.
     package static func find(_ type: ObjectBase.Type) -> Result<ClassSchema, SchemaProblem> {
         let id = ObjectIdentifier(type)
         if let known = cache.withLock({ $0[id] }) { return .success(known) }

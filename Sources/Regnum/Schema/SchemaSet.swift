@@ -72,7 +72,7 @@ package struct SchemaSet: Sendable {
             for type in same { clashes[ObjectIdentifier(type)] = clashMessage(same, name) }
         }
         var classes = types.filter { clashes[ObjectIdentifier($0)] == nil }.map { ClassSchema.of($0) }
-        // A class that links to one left out cannot be stored either.
+        // A class that links to an omitted class cannot be stored either.
         var last = -1
         while last != classes.count {
             last = classes.count

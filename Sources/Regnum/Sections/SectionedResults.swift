@@ -212,13 +212,13 @@ public struct SectionIterator<Element: RealmCollectionValue>: IteratorProtocol {
         /// Creates the path of an item in a section.
         public init(item: Int, section: Int) { self.init(indexes: [section, item]) }
 
-        /// As `init(item:section:)`.
+        /// Same as `init(item:section:)`.
         public init(row: Int, section: Int) { self.init(indexes: [section, row]) }
 
         /// The position in the section. The path must have two indexes.
         public var item: Int { self[1] }
 
-        /// As `item`.
+        /// Same as `item`.
         public var row: Int { self[1] }
 
         /// The position of the section.

@@ -84,7 +84,7 @@ extension RealmCollection where Element: ProjectionObservable {
         return sectioned(byPath: name, keyPath, [SortDescriptor(keyPath: name, ascending: ascending)])
     }
 
-    /// As `sectioned(by:ascending:)`; the first descriptor must sort by the root's property that `keyPath` projects.
+    /// Like `sectioned(by:ascending:)`; the first descriptor must sort by the root's property that `keyPath` projects.
     public func sectioned<Key: _Persistable & Hashable>(
         by keyPath: KeyPath<Element, Key>, sortDescriptors: [SortDescriptor]
     ) -> SectionedResults<Key, Element> {

@@ -163,7 +163,7 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
     /// True if the key of every element is the value stored in the column.
     private func areStored(_ place: SortKey, _ binding: ClassBinding) throws(EngineError) -> Bool {
         let count = sections.places.count
-        // In parts, because values take memory.
+        // In batches, to limit the memory that values take.
         for start in stride(from: 0, to: count, by: 4096) {
             let end = min(start + 4096, count)
             var members: [ObjectKey] = []
@@ -288,10 +288,10 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
 }
 
 extension RealmSectionedResult {
-    /// Calls `block` once with the current sections, or the section, and then after each change of them.
+    /// Calls `block` once with the current sections, or the section, and then after each change to them.
     ///
     /// - Parameters:
-    ///   - keyPaths: properties of the elements, such as "name" or "owner.name": only changes of these count as
+    ///   - keyPaths: properties of the elements, such as "name" or "owner.name": only changes to these count as
     ///     modifications. Nil: all properties, and those of linked objects to depth 4. Insertions, deletions and moves
     ///     always count.
     ///   - queue: a serial queue to call the block on; nil: the thread of the collection, which must run a run loop, or
@@ -329,7 +329,7 @@ extension RealmSectionedResult {
 }
 
 extension RealmSectionedResult where SectionElement: ObjectBase {
-    /// As `observe(keyPaths:on:_:)`, with key paths of the element class.
+    /// Like `observe(keyPaths:on:_:)`, with key paths of the element class.
     public func observe(
         keyPaths: [PartialKeyPath<SectionElement>], on queue: DispatchQueue? = nil,
         _ block: @escaping (SectionedResultsChange<Self>) -> Void
@@ -339,7 +339,7 @@ extension RealmSectionedResult where SectionElement: ObjectBase {
 }
 
 extension RealmSectionedResult where SectionElement: ProjectionObservable {
-    /// As `observe(keyPaths:on:_:)`, with key paths of the projection.
+    /// Like `observe(keyPaths:on:_:)`, with key paths of the projection.
     public func observe(
         keyPaths: [PartialKeyPath<SectionElement>], on queue: DispatchQueue? = nil,
         _ block: @escaping (SectionedResultsChange<Self>) -> Void

@@ -92,16 +92,17 @@ extension ThreadConfined where Self: ObjectBase {
     /// The content of the object, as values that can be passed to any thread or actor.
     ///
     /// Links are followed to the given depth, links to embedded objects always, but never more than 100 levels. Beyond
-    /// that, and for a link that leads back, an object is represented by its class and primary key. Linking objects are
-    /// left out. It is a programmer error if the object is invalid. Cost: reads every object that it copies.
+    /// that, and for a link back to an object that contains it, an object is represented by its class and primary key.
+    /// Linking objects are left out. It is a programmer error if the object is invalid. Cost: reads every object that
+    /// it copies.
     @_disfavoredOverload
     public func snapshot(depth: Int = 1) -> ObjectSnapshot {
         var taking = TakingSnapshot()
         return taking.object(self, depth)
     }
 
-    /// The content of the object as a user-defined type whose properties have the names of the object's. Of the object
-    /// and the objects that it links to, only those properties are read.
+    /// The content of the object as a user-defined type whose properties have the names of the object's. Only those
+    /// properties of the object, and of the objects that it links to, are read.
     ///
     /// ```swift
     /// struct DogValue: Codable, Sendable { let name: String; let owner: PersonValue? }

@@ -26,7 +26,7 @@ extension ObjectSnapshot {
         for name in older.names where self[name] == nil { Self.compare(older[name], nil, path + name, &found) }
     }
 
-    /// As `==`, except that NaN equals NaN, also within collections.
+    /// Like `==`, except that NaN equals NaN, including within collections.
     private static func areSame(_ old: SnapshotValue?, _ new: SnapshotValue?) -> Bool {
         switch (old, new) {
         case (.float(let old)?, .float(let new)?) where old.isNaN: new.isNaN

@@ -5,7 +5,7 @@
 internal import Foundation
 
 enum SnapshotDecoder {
-    /// Limits the nesting: a type that contains itself would never end if a link leads back.
+    /// Limits the nesting: if links form a cycle, decoding a type that contains itself would never end.
     fileprivate static let depth = 100
 
     static func decode<Value: Decodable>(_ type: Value.Type, _ object: ObjectBase) throws -> Value {

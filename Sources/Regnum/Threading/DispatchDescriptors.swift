@@ -8,9 +8,9 @@ internal import RegnumEngine
 internal import RegnumSystem
 
 enum DispatchDescriptors {
-    /// The maximum number of descriptors for a run loop, the main queue, timers and the opening of a file.
+    /// The maximum number of descriptors for a run loop, the main queue, timers and opening a file.
     private static let count = 12
-    /// The number for the run loop of another thread, if the Realm is already open in the process.
+    /// The number for the run loop of a further thread, if the Realm is already open in the process.
     private static let countOfThread = 4
 
     /// Creates Dispatch's descriptors, once. Succeeds because it is evaluated only after `require` has found enough

@@ -6,7 +6,7 @@ package import RegnumEngine
 
 /// A hook for a test kit. Set once, before the first programmer error.
 package enum MisuseHook {
-    /// Receives the message before the process ends. Returns only if nobody catches programmer errors on this thread.
+    /// Receives the message before the process ends. Returns only if this thread is not catching programmer errors.
     // unsafe: written once by the test kit, before any programmer error that it wants to catch.
     package nonisolated(unsafe) static var handler: ((String) -> Void)?
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Things that belong to a Realm, and so to a thread, and the operations common to them that cross threads: freezing and
+// Values that belong to a Realm, and so to a thread, and their common operations that cross threads: freezing and
 // thawing.
 
 internal import Dispatch
@@ -12,7 +12,7 @@ public struct _RealmHome {
     package init(core: RealmCore) { self.core = core }
 }
 
-/// A thing that belongs to a Realm, and so to its thread: an object, a collection or a projection.
+/// A value that belongs to a Realm, and so to its thread: an object, a collection or a projection.
 public protocol ThreadConfined {
     /// The Realm it belongs to; nil while it is unmanaged.
     var realm: Realm? { get }
@@ -20,7 +20,7 @@ public protocol ThreadConfined {
     var isInvalidated: Bool { get }
     /// True if it is frozen, that is, stays at one version.
     var isFrozen: Bool { get }
-    /// The same thing in another Realm of the same file; nil if it does not exist there. With `mayBeMissing`, its
+    /// The same value in another Realm of the same file; nil if it does not exist there. With `mayBeMissing`, its
     /// existence is not checked.
     func _moved(to home: _RealmHome, mayBeMissing: Bool) -> Self?
     /// The name of its kind in messages.
@@ -71,7 +71,7 @@ extension RealmCore {
     /// share one instance.
     func frozen() -> RealmCore { engine { () throws(EngineError) in try makeFrozen() } }
 
-    /// As `frozen`. Throws if the version cannot be read.
+    /// Like `frozen`, but throws if the version cannot be read.
     func makeFrozen() throws(EngineError) -> RealmCore {
         check()
         if isFrozen { return self }
@@ -125,15 +125,15 @@ extension Realm {
         return Realm(core: core.live())
     }
 
-    /// As `object.freeze()`.
+    /// Same as `object.freeze()`.
     public func freeze<T: ObjectBase>(_ object: T) -> T { object.freeze() }
 
-    /// As `object.thaw()`.
+    /// Same as `object.thaw()`.
     public func thaw<T: ObjectBase>(_ object: T) -> T? { object.thaw() }
 
-    /// As `collection.freeze()`.
+    /// Same as `collection.freeze()`.
     public func freeze<Collection: RealmCollection>(_ collection: Collection) -> Collection { collection.freeze() }
 
-    /// As `collection.thaw()`.
+    /// Same as `collection.thaw()`.
     public func thaw<Collection: RealmCollection>(_ collection: Collection) -> Collection? { collection.thaw() }
 }

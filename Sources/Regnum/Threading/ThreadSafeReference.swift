@@ -16,8 +16,8 @@ internal import RegnumSystem
 /// ```
 ///
 /// The reference pins the version at which it was created until it is resolved or released. Create it on the thread of
-/// the object, also during a write transaction; resolve and release it on any thread. What the transaction has created
-/// is found once it is committed.
+/// the object, even during a write transaction; resolve and release it on any thread. An object that the transaction
+/// has created is found once the transaction is committed.
 public final class ThreadSafeReference<Confined: ThreadConfined>: @unchecked Sendable {
     // Sendable: the content is frozen, and is taken out under the mutex.
     private let parcel: Lock<Parcel?>
@@ -52,7 +52,7 @@ public final class ThreadSafeReference<Confined: ThreadConfined>: @unchecked Sen
     public var isInvalidated: Bool { parcel.withLock { $0 == nil } }
 
     /// Takes the content out, or leaves it with `keeps`, and returns it as `core` shows it. With `mayBeMissing`, also
-    /// returns what has been deleted, invalidated.
+    /// returns a deleted object or collection, invalidated.
     func resolve(in core: RealmCore, keeps: Bool = false, mayBeMissing: Bool = false) -> Confined? {
         let taken = parcel.withLock { parcel -> Parcel? in
             defer { if !keeps { parcel = nil } }
@@ -158,7 +158,8 @@ extension RealmCore {
         return fate
     }
 
-    /// Moves to a version that contains what was handed over: the version of `other` or, with `orNext`, a later one.
+    /// Moves to a version that contains the referenced object or collection: the version of `other` or, with `orNext`,
+    /// a later one.
     fileprivate func show(atLeast other: RealmCore, orNext: Bool) {
         if isWriting || isReadOnly { return }
         let isNew = isUntouched

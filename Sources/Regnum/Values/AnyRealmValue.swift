@@ -20,9 +20,9 @@ internal import RegnumEngine
 /// contain neither. A list or dictionary read from a managed object is a view of its location in the object: it is
 /// `isInvalidated` when that location no longer holds a collection of its kind.
 ///
-/// Finding a list or dictionary costs its nesting depth, an element of a list O(1), a value by its key O(log n). In a
-/// write transaction, a change costs as much as in a sorted array; the first change after a commit costs the size of
-/// the whole value.
+/// The cost of finding a list or dictionary is its nesting depth; of an element of a list O(1); of a value by its key
+/// O(log n). In a write transaction, a change costs as much as in a sorted array; the cost of the first change after a
+/// commit is the size of the whole value.
 public enum AnyRealmValue: Hashable {
     case none
     case int(Int)

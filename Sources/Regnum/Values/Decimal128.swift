@@ -115,7 +115,7 @@ public final class Decimal128: Sendable {
     public var magnitude: Decimal128 { Decimal128(bits: bits.magnitude) }
     /// The nearest Double; an infinity if the number is out of Double's range.
     public var doubleValue: Double { bits.double }
-    /// The value as a Decimal, rounded to its 38 digits; NaN if Decimal has no such exponent.
+    /// The value as a Decimal, rounded to its 38 digits; NaN if the exponent is out of Decimal's range.
     public var decimalValue: Decimal { Decimal(string: bits.text) ?? .nan }
     /// The same as `description`.
     public var stringValue: String { description }
@@ -213,7 +213,7 @@ extension Decimal128: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, Ex
     /// more digits, use a string literal.
     public convenience init(floatLiteral value: Double) { self.init(bits: DecimalBits(value)) }
 
-    /// As `init(string:)`.
+    /// Same as `init(string:)`.
     public convenience init(stringLiteral value: String) { self.init(text: value) }
 }
 

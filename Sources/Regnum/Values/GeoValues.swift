@@ -60,10 +60,10 @@ public struct GeoPolygon: RLMGeospatial, Hashable, Sendable {
         self.holes = holes
     }
 
-    /// As `init(outerRing:holes:)`, with a variable number of holes.
+    /// Like `init(outerRing:holes:)`, with a variable number of holes.
     public init?(outerRing: [GeoPoint], holes: [GeoPoint]...) { self.init(outerRing: outerRing, holes: holes) }
 
-    /// As `init(outerRing:holes:)`, with pairs of latitude and longitude; nil if a pair is not a valid point.
+    /// Like `init(outerRing:holes:)`, with pairs of latitude and longitude; nil if a pair is not a valid point.
     public init?(outerRing: [(Double, Double)], holes: [[(Double, Double)]] = []) {
         var rings: [[GeoPoint]] = []
         for ring in [outerRing] + holes {
@@ -74,7 +74,7 @@ public struct GeoPolygon: RLMGeospatial, Hashable, Sendable {
         self.init(outerRing: rings[0], holes: Array(rings.dropFirst()))
     }
 
-    /// As `init(outerRing:holes:)`, with pairs of latitude and longitude and a variable number of holes.
+    /// Like `init(outerRing:holes:)`, with pairs of latitude and longitude and a variable number of holes.
     public init?(outerRing: [(Double, Double)], holes: [(Double, Double)]...) {
         self.init(outerRing: outerRing, holes: holes)
     }

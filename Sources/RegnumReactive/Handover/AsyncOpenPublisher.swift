@@ -6,9 +6,9 @@
     public import Regnum
 
     extension RealmPublishers {
-        /// Opens a Realm on another thread first, including migration and compaction, and then on a queue, where it is
-        /// sent. Sends one Realm or fails with `Realm.Error`. Each subscription opens the Realm; cancelling the
-        /// subscription cancels opening.
+        /// Opens a Realm on another thread first, including migration and compaction, and then on a queue, where the
+        /// Realm is sent. Sends one Realm or fails with `Realm.Error`. Each subscription opens the Realm; cancelling
+        /// the subscription cancels opening it.
         public struct AsyncOpenPublisher: Publisher {
             public typealias Output = Realm
             public typealias Failure = any Swift.Error
@@ -46,8 +46,8 @@
                 AsyncOpenPublisher(configuration, at: place, on: queue, progress: callback)
             }
 
-            /// Opens on that queue, which must be serial, instead of the main one. Any other scheduler is a programmer
-            /// error.
+            /// Opens the Realm on that queue, which must be serial, instead of the main queue. Any other scheduler is a
+            /// programmer error.
             public func receive<S: Scheduler>(on scheduler: S) -> AsyncOpenPublisher {
                 guard let queue = dispatchQueue(of: scheduler) else {
                     misuse(

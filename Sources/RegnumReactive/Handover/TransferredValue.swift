@@ -118,7 +118,7 @@
         }
     }
 
-    /// Packs the value of a property; objects as references.
+    /// Packs the value of a property; objects are packed as references.
     private func packedAny(_ value: Any?) -> (DispatchQueue?) -> Any? {
         guard let confined = value as? any ThreadConfined else { return { _ in value } }
         func open<T: ThreadConfined>(_ value: T) -> (DispatchQueue?) -> Any? {

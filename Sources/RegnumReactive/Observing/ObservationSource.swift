@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An observation that has not begun, as held by all publishers of this module: how it starts, how its values are
-// buffered without demand, and how they are passed to another thread.
+// buffered while there is no demand, and how they are passed to another thread.
 
 #if canImport(Combine) || Publishers
     internal import Dispatch

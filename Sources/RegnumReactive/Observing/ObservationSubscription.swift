@@ -39,7 +39,7 @@
             self.ending = ending
         }
 
-        /// Starts the observation for the subscriber. Returns the token; nil if the subscriber has cancelled
+        /// Starts the observation for the subscriber. Returns the token, or nil if the subscriber has cancelled
         /// immediately.
         @discardableResult
         static func start(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The publishers by RealmSwift's names. RealmSwift has a structure for each; here there is one, `Observation`, and the
-// names are aliases for its outputs.
+// The publishers, under RealmSwift's names. RealmSwift has a structure for each publisher; here there is only one,
+// `Observation`, and the names are aliases for it with different outputs.
 
 #if canImport(Combine) || Publishers
     internal import Dispatch

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Publishers of collections, arrays, change sets, Realms and objects, by RxRealm's names: `Observable.array(from:)`
-// there is `RealmPublishers.array(from:)` here.
+// Publishers of collections, arrays, change sets, Realms and objects, under RxRealm's names: RxRealm's
+// `Observable.array(from:)` is `RealmPublishers.array(from:)` here.
 
 #if canImport(Combine) || Publishers
     public import Dispatch
     public import Regnum
 
     /// The positions of changes in a collection: `deleted` and `updated` before the change, `inserted` after it. For
-    /// collections of objects also the ids of the objects.
+    /// collections of objects, it also contains the ids of the objects.
     public struct RealmChangeset: Sendable {
         public let deleted: [Int]
         public let inserted: [Int]
@@ -39,7 +39,7 @@
         }
     }
 
-    /// A collection and its changes; nil with the first one.
+    /// A collection and its changes, which are nil in the first value.
     public typealias RealmReactiveResults<Value> = (value: Value, changes: RealmChangeset?)
 
     extension RealmPublishers {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations that add, change and delete one or more objects, by ReactiveSwiftRealm's names.
+// Operations that add, change and delete one or more objects, under ReactiveSwiftRealm's names.
 
 #if canImport(Combine) || Publishers
     public import Regnum
@@ -26,7 +26,7 @@
             add(realm: realm, update: update ? .all : .error, thread: thread)
         }
 
-        /// Runs `operation` in a write transaction; in the background, with the object resolved there.
+        /// Runs `operation` in a write transaction; in the background, the object is resolved there first.
         public func update(
             realm: Realm? = nil, thread: ReactiveRealmThread = .current, operation: @escaping (Self) -> Void
         ) -> RealmPublishers.Operation<Void> {

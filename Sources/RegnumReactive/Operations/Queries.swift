@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations that query objects, and operators on their results, by ReactiveSwiftRealm's names.
+// Operations that query objects, and operators on their results, under ReactiveSwiftRealm's names.
 
 #if canImport(Combine) || Publishers
     internal import Foundation
@@ -45,7 +45,7 @@
         }
 
         /// Sends the collection with nil, then with each change, until the subscription ends. A new collection from
-        /// upstream replaces the one before.
+        /// upstream replaces the previous one.
         public func reactive() -> AnyPublisher<RealmReactiveResults<Output>, Failure>
         where Output: RealmCollection {
             map { $0.reactive().setFailureType(to: Failure.self) }.switchToLatest().eraseToAnyPublisher()

@@ -7,7 +7,7 @@
     /// The reason an operation of this module failed. A failed operation has changed nothing.
     public enum ReactiveRealmError: Error, Equatable {
         /// The operation was not started on the thread of its objects or its Realm, or a background operation was
-        /// started on a thread without a run loop, to which nothing could be delivered.
+        /// started on a thread without a run loop, on which its result could not be delivered.
         case wrongThread
         /// One of the objects was deleted in the meantime.
         case deletedInAnotherThread

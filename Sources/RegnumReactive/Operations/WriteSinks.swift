@@ -8,7 +8,7 @@
 
     extension RealmPublishers {
         /// Writes each value in a transaction of its own. It has unlimited demand, and continues after an error. It
-        /// lasts until upstream completes or it is cancelled.
+        /// continues until upstream completes or the sink is cancelled.
         public final class WriteSink<Input, Failure: Error>: Subscriber, Cancellable {
             private struct State: @unchecked Sendable {
                 // Sendable: only accessed under the mutex.

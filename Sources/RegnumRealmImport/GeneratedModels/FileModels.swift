@@ -39,7 +39,7 @@ public struct FileModels: Sendable {
     /// others, are changed and mapped to the names in the file. O(schema).
     public var swiftSource: String { SwiftModels(classes, schemaVersion).text }
 
-    /// The classes and the schema version as one JSON object in one line, which `ObjectJSON.importLines` accepts as a
+    /// The classes and the schema version as one JSON object on one line, which `ObjectJSON.importLines` accepts as a
     /// schema. O(schema).
     public var json: String { SchemaJSON.text(classes, schemaVersion) }
 }

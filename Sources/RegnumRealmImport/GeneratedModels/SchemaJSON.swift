@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes and reads classes as one JSON object in one line:
+// Writes and reads classes as one JSON object on one line:
 //
 //   {"schemaVersion": 7, "classes": [{"name": "Dog", "kind": "object", "properties": [
 //       {"name": "id", "type": "int", "primaryKey": true},
@@ -11,7 +11,7 @@
 //   collection  list, set, dictionary; omitted for a single value
 //   optional, primaryKey, indexed, fullText: omitted if false
 //
-// The first line of an export has the member "objects", too: the number of lines after it, by which an import notices
+// The first line of an export has the member "objects", too: the number of lines after it, by which an import detects
 // that the end of the file is missing. The command `regnum dump` adds the member "rules": unique constraints, delete rules
 // and geospatial indexes, which `regnum load` applies after the import.
 
@@ -70,7 +70,7 @@ enum SchemaJSON {
     struct Parsed {
         var classes: [SourceClass] = []
         var version: UInt64?
-        /// The number of object lines; nil if the schema does not say it.
+        /// The number of object lines; nil if the schema does not state it.
         var objects: Int?
     }
 

@@ -136,7 +136,7 @@ struct SwiftModels {
         return literal + "\""
     }
 
-    /// Returns the text in one line: line breaks are replaced by spaces.
+    /// Returns the text on one line: line breaks are replaced by spaces.
     private static func comment(_ text: String) -> String {
         String(text.map { $0.isNewline ? " " : $0 })
     }

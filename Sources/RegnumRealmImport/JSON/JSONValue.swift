@@ -42,12 +42,12 @@ private struct KeyBytes: Hashable {
     }
 }
 
-/// The keys of one object that were read so far. A few are compared one by one, more by their hashes.
+/// The keys of one object that have been read so far. A few are compared one by one, more by their hashes.
 private struct SeenKeys {
     private var keys: [String] = []
     private var set: Set<KeyBytes> = []
 
-    /// Returns false if the key is there already.
+    /// Returns false if the key has been inserted before.
     mutating func insert(_ key: String) -> Bool {
         if keys.count < 12 {
             if keys.contains(where: { $0.utf8.elementsEqual(key.utf8) }) { return false }

@@ -4,7 +4,7 @@
 //
 //   Int                 3; beyond 2^53 {"$numberLong": "9007199254740993"}
 //   Float, Double       1.5, always with a point or an exponent; {"$numberDouble": "NaN"}, "Infinity", "-Infinity".
-//                       A NaN with other bits than the usual one also has "$bits", in hexadecimal digits
+//                       A NaN whose bits differ from the usual ones also has "$bits", in hexadecimal digits
 //   Float in a mixed value   {"$numberFloat": "1.5"}
 //   Decimal128          {"$numberDecimal": "12E-1"}
 //   Data                {"$binary": {"base64": "AQI=", "subType": "00"}}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the objects of a source as lines of JSON, and reports the values that are written with a change.
+// Writes the objects of a source as lines of JSON, and reports the values that could not be written unchanged.
 
 internal import Foundation
 internal import RegnumRealmFile

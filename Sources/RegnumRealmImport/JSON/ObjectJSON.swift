@@ -26,8 +26,8 @@ public enum ObjectJSON {
     ///   - encryptionKey: The 64-byte key of an encrypted file.
     ///   - classNames: The classes to export; nil, the default, for all. Links to objects of other classes are written,
     ///     too.
-    ///   - withSchema: False to omit the line with the classes. An import cannot notice then that the end of the lines
-    ///     is missing.
+    ///   - withSchema: False to omit the line with the classes. An import then cannot detect that lines are missing at
+    ///     the end.
     ///   - progress: Called about 200 times, on the calling thread. An error that it throws ends the export, and so
     ///     does cancelling the task.
     ///   - write: Called on the calling thread with UTF-8 text of one or more whole lines, about 1 MiB at a time.
@@ -60,7 +60,7 @@ public enum ObjectJSON {
     ///   - progress: Called about 200 times, on the calling thread. An error that it throws ends the export, and so
     ///     does cancelling the task.
     /// - Returns: The number of exported objects, and the values that could not be exported unchanged.
-    /// - Throws: As the other `export`, and `Realm.Error` if the new file cannot be written.
+    /// - Throws: The errors of the other `export`, and `Realm.Error` if the new file cannot be written.
     /// - Thread: Any.
     /// - Complexity: O(size of the exported objects).
     @discardableResult
@@ -90,8 +90,8 @@ public enum ObjectJSON {
     /// Imports lines that `export` has written into a new file. If it throws, there is no new file.
     ///
     /// Lines that do not match the schema are errors: an unknown class, a member that the class does not have, the same
-    /// member twice, or a value of another type. So is a file with another number of objects than its first line
-    /// announces, because its end is missing, and a file without any line unless `schema` is given.
+    /// member twice, or a value of another type. So is a file whose number of objects differs from the number that its
+    /// first line announces, because part of it is missing, and an empty file unless `schema` is given.
     ///
     /// - Parameters:
     ///   - url: The file with the lines.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file that is written in order and appears at its path only when it is complete and on stable storage. Until then it
-// has a temporary name in the same folder, which the next export to that path removes if the process is killed.
+// has a temporary name in the same folder, and if the process is killed, the next export to that path removes the file.
 
 internal import Foundation
 internal import Regnum
@@ -60,8 +60,8 @@ extension FileSystem {
         }
     }
 
-    /// Makes the name of a file that was created or renamed durable, as far as the process may: syncing a folder takes
-    /// the permission to read it, which creating files does not.
+    /// Makes the name of a created or renamed file durable, if the process has the permission: syncing a folder
+    /// requires permission to read it, which creating files does not.
     func syncName(of path: String) throws(SystemError) {
         do throws(SystemError) { try syncDirectory(containing: path) } catch {
             if error.kind != .permissionDenied { throw error }

@@ -7,8 +7,8 @@
 //   4  delete Realm's lock file, because Regnum's lock file has the same name
 //   5  rename the new file to the name of the old one
 //
-// If a process is killed before step 5, the old file is unchanged, possibly with a second name, and the next opening
-// imports again. After step 5 the new file has replaced the old one, and the next opening has nothing to import.
+// If a process is killed before step 5, the old file is unchanged, possibly with a second name, and is imported again
+// when it is next opened. After step 5 the new file has replaced the old one, and there is nothing left to import.
 
 internal import Foundation
 internal import RegnumEngine
@@ -51,7 +51,7 @@ extension LegacyFile {
 /// The import of one file, and its replacement by the new one.
 struct LegacySwap {
     /// The byte of the old file that is locked during the import. `TemporaryFile` locks another byte, and databases
-    /// neither.
+    /// lock neither.
     static let lockedByte = 1 << 62 + 11
 
     let path: String
@@ -136,7 +136,7 @@ struct LegacySwap {
         while true {
             let name = path + ".legacy" + (number == 1 ? "" : "-\(number)")
             if let there = try files.status(name) {
-                // A killed import has already created the second name, and may not have synced it.
+                // An import that was killed has already created the second name, but may not have synced it.
                 if there.identity == identity { return try files.syncName(of: name) }
                 number += 1
                 continue

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Determines which embedded objects are carried over: those that belong, directly or through other embedded objects, to
 // an object that is not embedded. The others are objects without an owner, everything that these own, and embedded
-// objects that own each other in a circle.
+// objects that own each other in a cycle.
 
 internal import RegnumEngine
 
-/// The ownership of the imported embedded objects. First `add` each ownership, then `resolve` once, then ask.
+/// The ownership of the imported embedded objects. First `add` each ownership, then `resolve` once, then query the
+/// result.
 ///
 /// Memory: 2 bits for each embedded object, and 32 bytes for each that another embedded object owns and that was added
 /// before its owner was known to be carried over.
@@ -70,7 +71,7 @@ struct EmbeddedOwners {
         open = []
     }
 
-    /// Returns the index of the first open ownership by `owner`, or where it would be.
+    /// Returns the index of the first open ownership by `owner`, or the index at which it would be.
     private func firstOwnership(of owner: Object) -> Int {
         var (low, high) = (0, open.count)
         while low < high {

@@ -79,15 +79,15 @@ final class NewFile {
         file.close()
     }
 
-    /// Renames the closed file to its final path. If it throws, no file is there. Throws `Realm.Error` if a file exists
-    /// at the path.
+    /// Renames the closed file to its final path. If it throws, there is no file at that path. Throws `Realm.Error` if
+    /// a file exists at the path.
     func rename() throws { try files.publish(temporaryPath, as: path) }
 
     /// Renames the closed file to its final path, and replaces the file there. If it throws, that file is unchanged.
     func replace() throws {
         try files.rename(temporaryPath, to: path)
-        // The file is replaced whether or not the folder can be synced. An error would say that it is not, and would not
-        // make the next opening any safer.
+        // The file is replaced whether or not the folder can be synced. An error would suggest that it was not
+        // replaced, and would not make opening it any safer.
         try? files.syncName(of: path)
     }
 

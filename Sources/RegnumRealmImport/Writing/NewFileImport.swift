@@ -53,8 +53,8 @@ struct NewFileImport<Source: ObjectSource> {
         return report
     }
 
-    /// Runs `body` in a write transaction. Only the last commit must reach stable storage, because the file does not
-    /// exist for others before. `body` returns true in the last transaction.
+    /// Runs `body` in a write transaction. Only the last commit must reach stable storage, because no other process
+    /// sees the file before that. `body` returns true in the last transaction.
     private func writing(_ session: Session, _ body: () throws -> Bool) throws {
         try session.beginWrite()
         do {

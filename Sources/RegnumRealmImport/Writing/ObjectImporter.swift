@@ -280,8 +280,8 @@ final class ObjectImporter<Source: ObjectSource> {
         }
     }
 
-    /// Returns the cost of a value besides its object: 1 for each kilobyte of text or data, 16 elements of a list or
-    /// set, or 8 entries of a dictionary.
+    /// Returns the cost of a value, in addition to that of its object: 1 for each kilobyte of text or data, 16 elements
+    /// of a list or set, or 8 entries of a dictionary.
     private static func cost(_ value: RealmFileValue) -> Int {
         switch value {
         case .string(let text): text.utf8.count >> 10
@@ -413,7 +413,8 @@ final class ObjectImporter<Source: ObjectSource> {
         return cost
     }
 
-    /// True if the imported object still exists. In an open Realm, others may delete it between two batches.
+    /// True if the imported object still exists. In an open Realm, other threads and processes may delete it between
+    /// two batches.
     private func isThere(_ key: ObjectKey, _ place: Int) throws -> Bool {
         if !isUpdating { return true }
         return try plans[place].table.flatMap { session.table($0) }?.contains(key) ?? false
@@ -464,7 +465,8 @@ final class ObjectImporter<Source: ObjectSource> {
 
     // MARK: The end
 
-    /// Ends the import: deletes the embedded objects that are not carried over, and reports them. No link leads to them.
+    /// Ends the import: deletes the embedded objects that are not carried over, and reports them. No link leads to
+    /// them.
     private func end() throws {
         isFinished = true
         for place in plans.indices where plans[place].isEmbedded {

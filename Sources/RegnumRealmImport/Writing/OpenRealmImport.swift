@@ -112,8 +112,8 @@ struct OpenRealmImport<Source: ObjectSource> {
         return notes
     }
 
-    /// Returns the columns for the properties of the source, by index. Names in the file come before names in Swift, for
-    /// all properties: a property that `propertiesMapping` renames must not take the column of another one.
+    /// Returns the columns for the properties of the source, by index. Names in the file take precedence over names in
+    /// Swift, for all properties: a property that `propertiesMapping` renames must not take the column of another one.
     private static func columns(
         for sourceClass: SourceClass, _ schema: ClassSchema, _ table: TableDefinition
     ) -> [Int: Int] {

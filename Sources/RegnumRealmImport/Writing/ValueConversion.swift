@@ -99,7 +99,7 @@ struct ValueConversion {
     }
 
     /// Returns the entries with their keys as texts, in ascending order of the UTF-8 bytes of the keys. Omits and
-    /// reports entries whose key is no text, and all but one of those with the same key. O(n log n).
+    /// reports entries whose key is not a text, and all but one of those with the same key. O(n log n).
     static func entries(
         _ entries: [RealmFileEntry], _ lose: (String) -> Void
     ) -> [(key: String, value: RealmFileValue)] {

@@ -29,8 +29,9 @@ struct Verification<Source: ObjectSource> {
         for (index, plan) in plans.enumerated() { if let table = plan.table { classByTable[table] = index } }
     }
 
-    /// Compares the classes and sets their checksums in the report. Throws `.verificationFailed` if the new file has
-    /// another number of objects than the report, or if a value differs without a reported loss of that very value.
+    /// Compares the classes and sets their checksums in the report. Throws `.verificationFailed` if the number of
+    /// objects in the new file differs from the report, or if a value differs without a reported loss of that very
+    /// value.
     mutating func run(_ report: inout RealmFileImportReport) throws {
         for place in plans.indices {
             guard let table = plans[place].table.flatMap({ session.table($0) }) else { continue }

@@ -85,7 +85,7 @@ extension RealmAdditions where Self == Realm {
 }
 
 /// Runs `body` and returns the notifications that an observer of `collection` received because of it. It does not wait:
-/// when `body` has ended, the realm advances to the newest version, which includes commits of other threads, and the
+/// when `body` has ended, the realm advances to the newest version, which includes commits by other threads, and the
 /// observer is called.
 ///
 /// Works on every thread, including those without the run loop that observers otherwise need.
@@ -97,8 +97,8 @@ extension RealmAdditions where Self == Realm {
 ///   - sourceLocation: The location of failures.
 ///   - body: Changes the collection.
 /// - Throws: The error that `body` throws.
-/// - Thread: The collection's thread. It is a programmer error if the collection cannot be observed, and inside a write
-///   transaction.
+/// - Thread: The collection's thread. It is a programmer error if the collection cannot be observed, or if this is
+///   called inside a write transaction.
 @discardableResult
 public func expectChanges<C: RealmCollection>(
     on collection: C, _ expected: RecordedChanges? = nil, keyPaths: [String]? = nil,
@@ -118,7 +118,8 @@ public func expectChanges<C: RealmCollection>(
     }
 }
 
-/// Same as `expectChanges(on:)` for a collection, but for an object: the names of its properties, or its deletion.
+/// Same as `expectChanges(on:)` for a collection, but for an object: records the names of the changed properties, or
+/// the deletion of the object.
 @discardableResult
 public func expectChanges<Element: ObjectBase & ThreadConfined>(
     on object: Element, _ expected: RecordedChanges? = nil, keyPaths: [String]? = nil,
@@ -136,7 +137,7 @@ public func expectChanges<Element: ObjectBase & ThreadConfined>(
     }
 }
 
-/// Same as `expectChanges(on:)` for a collection, but for a map: its keys.
+/// Same as `expectChanges(on:)` for a collection, but for a map: records the keys that changed.
 @discardableResult
 public func expectChanges<Key, Value>(
     on map: Map<Key, Value>, _ expected: RecordedChanges? = nil, keyPaths: [String]? = nil,

@@ -35,7 +35,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     }
 }
 
-/// Consecutive identifiers: the first is 1, the second 2, in any form. Any thread.
+/// Consecutive identifiers: the first is 1, the second 2, whatever their types. Any thread.
 ///
 /// ```swift
 /// let ids = TestIdentifiers()

@@ -20,9 +20,9 @@ public enum StorageFault: String, Sendable, CaseIterable {
     case ioError
 }
 
-/// Runs `block` repeatedly, each time with a fault at another one of its calls to the disk. After each run it opens the
-/// realm again and checks its integrity and `invariant`. Damage, and errors that the invariant throws, are failures of
-/// the running test that name the fault and the call.
+/// Runs `block` repeatedly, each time with a fault at a different one of its calls to the disk. After each run it opens
+/// the realm again and checks its integrity and `invariant`. Damage, and errors that the invariant throws, are failures
+/// of the running test that name the fault and the call.
 ///
 /// ```swift
 /// try expectSurvival(Account.self) { realm in
@@ -47,7 +47,7 @@ public enum StorageFault: String, Sendable, CaseIterable {
 ///   - sourceLocation: The location of failures.
 ///   - prepare: Fills the realm beforehand, without faults.
 ///   - block: The code under test.
-///   - invariant: Throws if the data is not as it must be, both with and without the changes of `block`.
+///   - invariant: Throws if the data is wrong. It must accept the data both with and without the changes of `block`.
 /// - Returns: The number of runs of `block` with a fault.
 /// - Throws: The error that `prepare` throws, or `block` if there is no fault.
 /// - Thread: The calling thread, for everything. Each run opens a realm twice, which takes about a millisecond in a

@@ -27,8 +27,8 @@ internal import Synchronization
 /// }
 /// ```
 ///
-/// Unlike `expectSurvival(of: [.killedProcess])`, which simulates, everything is real: the file, its locks, and other
-/// processes that have it open. Each call takes a process, and so some ten milliseconds or more.
+/// Unlike `expectSurvival(of: [.killedProcess])`, which simulates the fault, this is real: the file, its locks, and
+/// other processes that have it open. Each call needs a process of its own, which takes tens of milliseconds or more.
 ///
 /// - Parameters:
 ///   - call: The number of the call, from 0. Calls that write, extend, truncate, sync, create, rename and remove files

@@ -9,7 +9,7 @@ internal import RegnumSystem
 /// another copy. Copies are deleted when the process that made them ends, unless it is killed. A forked child does not
 /// delete its parent's copies.
 ///
-/// Replaces the use of `.documentDirectory` in articles about Realm, which need not exist on Linux:
+/// Use it instead of `.documentDirectory`, which articles about Realm use and which need not exist on Linux:
 ///
 /// ```swift
 /// let copy = try copyFixture(sample)

@@ -14,7 +14,7 @@ public import Testing
 /// - an error when opening it: it cannot be read, or the migration from its version fails,
 /// - a value that could not be carried over,
 /// - a schema version after opening that is not the configuration's, or a finding of the integrity check,
-/// - a second opening that imports again,
+/// - a second import when the file is opened again,
 /// - an issue that `check` records, or an error that it throws.
 ///
 /// It also fails if `fixtures` is empty.
@@ -56,7 +56,7 @@ private struct ImportTrial {
     let newest: Realm.Configuration
     let location: SourceLocation
 
-    /// The number of losses that are reported one by one; the rest is only counted.
+    /// The number of losses that are reported one by one; the rest are only counted.
     private static let shownLosses = 20
 
     private func complain(_ text: String) { Report.issue("'\(fixture.lastPathComponent)': \(text)", at: location) }

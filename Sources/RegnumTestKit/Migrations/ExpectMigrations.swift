@@ -9,9 +9,9 @@ public import Testing
 /// is copied; the fixtures are never changed.
 ///
 /// For each fixture, these are failures of the running test:
-/// - an error in the rehearsal, or other numbers of objects than in the rehearsal,
-/// - an error in the migration, another schema version afterwards, or a file that fails the integrity check,
-/// - other contents after migration through the versions of `steps` than after migration straight to the newest,
+/// - an error in the rehearsal, or numbers of objects that differ from those in the rehearsal,
+/// - an error in the migration, a wrong schema version afterwards, or a file that fails the integrity check,
+/// - different contents after migration through the versions of `steps` and after migration straight to the newest,
 /// - a migration that takes longer than `budget`,
 /// - issues that `check` records, and errors that it throws.
 ///
@@ -30,7 +30,7 @@ public import Testing
 ///     than the fixture are opened in order.
 ///   - budget: The time for the direct migration of one fixture, including opening it.
 ///   - sourceLocation: The location of failures.
-///   - check: Receives the migrated realm and the URL of its fixture, once for each path of migration.
+///   - check: Receives the migrated realm and the URL of its fixture, once for each migration path.
 /// - Throws: An error if a fixture cannot be copied.
 /// - Thread: Any.
 public func expectMigrations(

@@ -20,8 +20,8 @@ internal import Regnum
     /// - Throws: The error that `body` throws.
     /// - Thread: Any. `body` runs on the calling thread, so it may use the caller's Realms, and is on the caller's
     ///   actor if there is one. Calls may be nested; the innermost one gets the message.
-    /// - Complexity: About 1.5 microseconds in a release build; at a programmer error some more for each Realm open in
-    ///   the process.
+    /// - Complexity: About 1.5 microseconds in a release build; at a programmer error, some more for each Realm that is
+    ///   open in the process.
     ///
     /// At a programmer error the rest of `body` is abandoned: no further code in it runs, not even `defer` and
     /// `deinit`.
@@ -32,8 +32,8 @@ internal import Regnum
     /// Some code cannot be between this call and the programmer error:
     /// - `DispatchQueue.sync`, or a block of the main queue that `body` waits for: the message is returned, but that
     ///   queue never runs again.
-    /// - `TaskLocal.withValue`, and so `withKnownIssue` and `confirmation`: the process ends later. Use `catchMisuse`
-    ///   innermost.
+    /// - `TaskLocal.withValue`, and so `withKnownIssue` and `confirmation`: the process ends later. Make `catchMisuse`
+    ///   the innermost call.
     /// - A lock that `body` took: it stays locked.
     /// - Traps that are not detected by Regnum (an array index out of range, an overflow, an unwrapped nil), recursion
     ///   deeper than 1 MiB, and programmer errors on other threads that `body` starts: these end the process as always.

@@ -30,8 +30,8 @@ public struct RandomOperation<Subject, Model> {
 }
 
 /// Applies random operations to a subject and its model, and expects `agree` to return true after each. If it does not,
-/// or if an operation throws or makes a programmer error, the run is repeated with ever fewer operations while it still
-/// fails. The shortest failing run is reported as the failure of the running test, with its seed.
+/// or if an operation throws or causes a programmer error, the run is repeated with fewer and fewer operations for as
+/// long as it still fails. The shortest failing run is reported as the failure of the running test, with its seed.
 ///
 /// ```swift
 /// expectModel(
@@ -58,7 +58,7 @@ public struct RandomOperation<Subject, Model> {
 ///   - make: Creates a new subject.
 ///   - model: The initial model; a value, because runs are repeated.
 ///   - operations: The operations on both the subject and the model.
-///   - agree: Returns true if the subject is as the model says; called after each operation.
+///   - agree: Returns true if the subject agrees with the model; called after each operation.
 ///   - sourceLocation: The location of failures.
 /// - Thread: The calling thread.
 public func expectModel<Subject, Model>(
@@ -100,7 +100,7 @@ private struct ModelTrial<Subject, Model> {
         self.operations = operations
     }
 
-    /// The reason for which the run fails, and after how many steps; nil if it does not fail.
+    /// The reason why the run fails, and the number of steps after which it does; nil if it does not fail.
     func failure(
         of plan: [Step], _ make: () throws -> Subject, _ agree: (Subject, Model) throws -> Bool
     ) -> (steps: Int, words: String)? {

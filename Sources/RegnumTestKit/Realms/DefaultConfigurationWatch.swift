@@ -17,8 +17,8 @@ enum KitHooks {
 
 package enum DefaultConfigurationWatch {
     private struct State {
-        /// Names of tests: the last one that set the configuration, and those that set it and have not been notified
-        /// yet that another test replaced it.
+        /// Names of tests: the last one that set the configuration, and those that have set it and have not yet been
+        /// notified that another test replaced it.
         var lastSetter: String?
         var setters: Set<String> = []
     }

@@ -58,7 +58,7 @@
             current = test
         }
 
-        /// Checks what the test has left. Runs after `tearDown`.
+        /// Checks the state in which the test has left its realm. Runs after `tearDown`.
         open override func tearDownWithError() throws {
             if let test = current {
                 if (testRun?.totalFailureCount ?? 0) > 0, let url = test.keepFile() {

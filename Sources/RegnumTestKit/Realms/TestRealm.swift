@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `TestRealm`: a realm of a single test, which checks what the test has left of it.
+// `TestRealm`: a realm that belongs to a single test, and checks the state in which the test has left it.
 
 public import Foundation
 public import Regnum
@@ -14,7 +14,7 @@ public import Testing
 /// ```
 ///
 /// `withTestRealm` and the trait `.realm` also find leaks. This object cannot do so when it is released, because the
-/// test's other variables may still be alive. Call `finish()` when they are not.
+/// test's other variables may still be alive. Call `finish()` when they no longer are.
 ///
 /// Confined to the thread that created it, like its realm.
 public final class TestRealm {

@@ -102,7 +102,8 @@ final class TestStore: Sendable {
         return (open.filter { !$0.mayBeAbandoned }.map(\.description), abandoned)
     }
 
-    /// Writes data in memory to `file`, for inspection by a person; a file is already there. Returns nil on failure.
+    /// Writes data in memory to `file`, for inspection by a person; data in a file is already there. Returns nil on
+    /// failure.
     func keep() -> URL? {
         if storage == .file { return file }
         do {

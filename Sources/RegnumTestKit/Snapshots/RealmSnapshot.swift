@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objects of a realm as text, which is the same for the same objects, regardless of the order in which classes and
-// properties are declared, and of insertions in between.
+// The objects of a realm as text. The text is the same for the same objects, regardless of the order in which classes
+// and properties are declared, and of objects inserted in between.
 
 internal import Foundation
 public import Regnum
@@ -121,7 +121,7 @@ private struct SnapshotWriter {
 
     private mutating func text(_ value: Any?, indent: String) -> String {
         if let mixed = value as? AnyRealmValue { return text(mixed, indent: indent) }
-        // Read by name, a property of any type returns its contents.
+        // When read by name, a property of type AnyRealmValue returns the value that it contains.
         if let list = value as? List<AnyRealmValue> { return text(.list(list), indent: indent) }
         if let map = value as? Map<String, AnyRealmValue> { return text(.dictionary(map), indent: indent) }
         guard let object = value as? ObjectBase else { return plain(value) }
@@ -164,7 +164,7 @@ private struct SnapshotWriter {
         case let data as Data: "\(data.count) bytes " + data.map { Self.hexadecimal($0) }.joined()
         case let date as Date: date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         case let uuid as UUID: uuid.uuidString
-        // By its dynamic type, because a Bool can be cast to NSNumber.
+        // Tested by its dynamic type, because a Bool can be cast to NSNumber.
         case let number? where type(of: number) is NSNumber.Type: Self.text(number)
         case let other?: "\(other)"
         }

@@ -2,9 +2,9 @@
 // Iterates in order over the objects that exist when the iteration begins, and returns accessors. There are two modes:
 // over a whole table, row group by row group and without an array of keys, or over the keys found by a query.
 //
-// The same accessor is returned again if nothing else references it, strongly, weakly or unowned. If the loop's body
-// changes the Realm, the epoch changes; the cursor then looks its position up again by key. Objects deleted since then
-// are skipped, and objects added after the last one are not visited.
+// The same accessor is returned again if nothing else holds a strong, weak or unowned reference to it. If the loop's
+// body changes the Realm, the epoch changes; the cursor then looks its position up again by key. Objects deleted since
+// then are skipped, and objects added after the last one are not visited.
 
 public import RegnumEngine
 

@@ -10,7 +10,7 @@ internal import RegnumEngine
 struct RecycledAccessors: ~Copyable {
     private var last: Unmanaged<ObjectBase>?
     private var other: Unmanaged<ObjectBase>?
-    /// True while an accessor is being released: the `deinit` of its class may run any code, including a call of this
+    /// True while an accessor is being released: the `deinit` of its class may run any code, including a call to this
     /// type.
     private var isLettingGo = false
 
@@ -19,8 +19,8 @@ struct RecycledAccessors: ~Copyable {
         other?.release()
     }
 
-    /// Returns an accessor of the object that nothing else references, kept here until the call after the next.
-    /// Requires that `isRecyclable` is true for the class. Returns nil while a kept accessor is being released.
+    /// Returns an accessor of the object that nothing else references. It is kept here until the call after the next
+    /// one. Requires that `isRecyclable` is true for the class. Returns nil while a kept accessor is being released.
     mutating func accessor(
         _ binding: ClassBinding, _ key: ObjectKey, _ location: RowLocation?
     ) -> Unmanaged<ObjectBase>? {

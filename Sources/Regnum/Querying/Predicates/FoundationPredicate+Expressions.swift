@@ -24,7 +24,7 @@ extension PredicateExpressions.KeyPath: QueryExpression {
             if case .constant(let value?) = start, let value = value as? Root.Output {
                 return .constant(value[keyPath: keyPath])
             }
-            // The elements that satisfy a condition: their count, and whether there are none.
+            // The elements that satisfy a condition: their count, or whether there are none.
             if case .count(let path, let variable, let test) = start,
                 let array = Root.Output.self as? any FilteredArray.Type
             {

@@ -114,7 +114,7 @@ extension RealmCollection {
         return firstIndex { element in Element._toRaw(element).object.map { test.isSatisfied(by: $0) } ?? false }
     }
 
-    /// As `unmanagedIndex`, for values, which a predicate calls SELF.
+    /// Like `unmanagedIndex`, for values, which a predicate calls SELF.
     private func unmanagedValueIndex(matching predicate: QueryPredicate) -> Int? {
         guard let schema = UnmanagedValueSchema(Element._shape) else {
             misuse(

@@ -3,7 +3,7 @@
 
 internal import RegnumEngine
 
-/// The state of a `LinkingObjects` value. Bound to an object when an accessor's property is read.
+/// The state of a `LinkingObjects` value. It is bound to an object when an accessor's property is read.
 package final class LinkingObjectsHandle {
     /// The class of the objects that link here.
     package let originType: ObjectBase.Type
@@ -57,7 +57,7 @@ package final class LinkingObjectsHandle {
         if let traced, let name = traced.name { traced.recorder.record(name, depth: traced.depth) }
     }
 
-    /// Removes the binding: it is empty again, as for an unmanaged object.
+    /// Removes the binding: the linking objects are empty again, as for an unmanaged object.
     package func unbind() { state = nil }
 
     private func originColumn(_ origin: ClassBinding?) -> String {

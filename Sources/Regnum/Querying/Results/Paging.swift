@@ -7,7 +7,7 @@ internal import RegnumQuery
 
 extension RealmCollection {
     /// Returns the first `maximum` elements. The result is live: an element that moves into or out of the first
-    /// `maximum` enters or leaves the result. Of sorted results, only these elements are sorted. Filters, sorts and
+    /// `maximum` enters or leaves the result. In sorted results, only these elements are sorted. Filters, sorts and
     /// distinct applied to the result see only these elements.
     @_disfavoredOverload
     public func limit(_ maximum: Int) -> Results<Element> {
@@ -15,7 +15,7 @@ extension RealmCollection {
         return appending(.slice(offset: 0, limit: maximum))
     }
 
-    /// Returns all elements except the first `count`. `after(_:)` finds a page far from the beginning faster.
+    /// Returns all elements except the first `count`. For a page far from the beginning, `after(_:)` is faster.
     @_disfavoredOverload
     public func offset(_ count: Int) -> Results<Element> {
         if count < 0 { misuse("offset(\(count)): an offset cannot be negative.") }

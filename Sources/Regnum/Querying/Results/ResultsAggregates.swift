@@ -101,7 +101,7 @@ extension Int64 {
     }
 }
 
-/// As `converted(_:to:)`; nil for null.
+/// Like `converted(_:to:)`, but returns nil for null.
 func converted<T>(_ value: Value) -> T? {
     if case .null = value { return nil }
     return converted(value, to: T.self)
@@ -115,7 +115,7 @@ private func coerced<T: _HasPersistedType>(_ number: NSNumber, _ type: T.Type) -
 }
 
 extension RealmCollection {
-    /// Returns the aggregate: of a managed collection by its query, of an unmanaged list by its elements.
+    /// Returns the aggregate: a managed collection runs its query, an unmanaged list uses its elements.
     private func figure(_ kind: AggregateKind, of property: String, _ operation: String) -> Value {
         let handle = _handle
         if let state = handle.state { return state.figure(kind, of: property, operation) }

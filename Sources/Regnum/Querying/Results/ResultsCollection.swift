@@ -80,7 +80,7 @@ extension _ResultsCollection {
 // MARK: Queries
 
 extension RealmCollection {
-    /// Returns the state. Operations that need it on an unmanaged collection are programmer errors.
+    /// Returns the state. Operations on an unmanaged collection that need the state are programmer errors.
     func managed() -> ResultsState {
         let handle = _handle
         guard let state = handle.state else {

@@ -13,9 +13,9 @@ extension RealmCollection where Element: ObjectBase {
     /// ```
     ///
     /// The groups are in the order of their first elements. They do not change when the elements do, and any thread may
-    /// read them. Elements reached through a null link are in the group of nil. Programmer errors: key paths through
-    /// collections, to objects or to data, and aggregates of properties that are neither numbers nor dates.
-    /// O(elements).
+    /// read them. Elements whose key is reached through a null link are in the group with the key nil. Programmer
+    /// errors: key paths through collections, to objects or to data, and aggregates of properties that are neither
+    /// numbers nor dates. O(elements).
     @_disfavoredOverload
     public func grouped<Key: _Persistable & Hashable>(
         by keyPath: KeyPath<Element, Key>, over figures: [PartialKeyPath<Element>] = []

@@ -43,7 +43,7 @@ extension ResultsState {
     /// Returns the current values in order; empty if the owner was deleted.
     func currentValues() -> [Value] { placedValues().values }
 
-    /// As `currentValues`, with the position of each value in the collection.
+    /// Like `currentValues`, with the position of each value in the collection.
     private func placedValues() -> (values: [Value], places: [Int]) {
         check()
         guard case .values(let owner, let column, let path, _) = source, owner.exists else { return ([], []) }
@@ -72,7 +72,7 @@ extension ResultsState {
         return elements
     }
 
-    /// As `valueElements`, for one element.
+    /// Like `valueElements`, for one element.
     func valueElement<Element: _HasPersistedType>(at position: Int, as type: Element.Type) -> Element {
         let value = currentValues()[position]
         switch value {

@@ -65,7 +65,7 @@ package final class ResultsState {
         let own: BlockRef?
         let others: [BlockRef?]
     }
-    /// The tables that the elements depend on, besides their own.
+    /// The tables that the elements depend on, in addition to their own.
     private lazy var otherTables: [TableKey] = findOtherTables()
 
     /// The result of the last evaluation; valid while `stamp` equals the Realm's change count.
@@ -111,7 +111,7 @@ package final class ResultsState {
         invalidations = realm.settings.invalidations
     }
 
-    /// Creates `steps` and `query` from `equality`. On the thread of the Realm, which is not frozen.
+    /// Creates `steps` and `query` from `equality`. Call it on the thread of the Realm, which must not be frozen.
     private func unfold() {
         guard let equality, let binding, madeSteps.isEmpty else { return }
         madeSteps = [.filter(equality.condition.lowered(for: realm))]
@@ -172,8 +172,8 @@ package final class ResultsState {
 
     // MARK: Cached results
 
-    /// Returns the current change count. If only tables changed that the elements do not depend on, cached results stay
-    /// valid.
+    /// Returns the current change count. If only tables that the elements do not depend on have changed, cached results
+    /// stay valid.
     private func renewed() -> UInt64 {
         let now = realm.changeCount
         if let seen, seen.changeCount == now { return now }
@@ -210,8 +210,8 @@ package final class ResultsState {
 
     // MARK: Elements
 
-    /// Returns the element at a position. An out-of-bounds position is a programmer error. A method of the class,
-    /// because a protocol method looks up its witnesses at each call, which takes longer than the rest.
+    /// Returns the element at a position. An out-of-bounds position is a programmer error. This is a method of the
+    /// class, because a protocol method looks up its witnesses at each call, which takes longer than the rest.
     func element<Element: RealmCollectionValue>(at position: Int, as type: Element.Type) -> Element {
         if let wholeBinding {
             check()
@@ -422,7 +422,7 @@ package final class ResultsState {
         }
     }
 
-    /// Returns all keys in order, also for a whole table, for callers that need them before they change anything.
+    /// Returns all keys in order, even for a whole table, for callers that need them before they change anything.
     func allKeys() -> [ObjectKey] {
         check()
         guard isWholeTable, let binding else { return currentKeys() }
@@ -507,7 +507,7 @@ extension ClassBinding {
     }
 }
 
-/// An object identified by class and key instead of by an accessor: valid as long as the Realm, independent of
+/// An object identified by class and key instead of by an accessor: valid as long as the Realm is, independent of
 /// accessors.
 package struct RowReference {
     package let binding: ClassBinding

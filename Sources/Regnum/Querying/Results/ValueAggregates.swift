@@ -75,7 +75,7 @@ enum ValueAggregates {
         return figure(kind, of: name, operation, in: list.anyElements, target, isManaged: false)
     }
 
-    /// Returns the aggregate of a property of objects of the class `target`; also works for no objects.
+    /// Returns the aggregate of a property of objects of the class `target`; also works if there are no objects.
     static func figure(
         _ kind: AggregateKind, of name: String, _ operation: String, in elements: [Any], _ target: ObjectBase.Type,
         isManaged: Bool = true

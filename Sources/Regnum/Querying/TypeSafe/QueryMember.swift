@@ -52,7 +52,7 @@ private struct RecentMember {
     /// Returns the slot for the key path.
     static func place(of keyPath: AnyKeyPath) -> Int {
         let address = UInt(bitPattern: ObjectIdentifier(keyPath))
-        // Multiplied, so that all bits of the address take part.
+        // Multiply, so that all bits of the address contribute.
         return Int(truncatingIfNeeded: (UInt64(address) &* 0x9E37_79B9_7F4A_7C15) &>> 56)
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tree of the type-safe `Query<T>`, and its text form. The text is part of the contract with RealmSwift, because
-// code compares it. It is not what is evaluated; see `QueryNode+Lowering.swift`.
+// code compares it. The text itself is not evaluated; see `QueryNode+Lowering.swift`.
 
 internal import Foundation
 internal import RegnumQuery
@@ -389,7 +389,7 @@ private struct QueryPrinter {
 
     private mutating func append(_ constant: QueryConstant) {
         text += "%@"
-        // A nil of an optional type becomes `NSNull` too.
+        // A nil value of an optional type also becomes `NSNull`.
         arguments.append(constant.value.flatMap { unwrapped($0) } ?? NSNull())
     }
 }

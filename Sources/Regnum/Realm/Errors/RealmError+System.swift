@@ -106,8 +106,8 @@ extension Realm.Error {
 
     // MARK: Names and file systems
 
-    /// By how many bytes the names of files beside a database are longer than its own, at most: ".lock.", 16 digits and
-    /// ".tmp".
+    /// The maximum number of bytes by which the names of files beside a database exceed its own: ".lock.", 16 digits
+    /// and ".tmp".
     private static let sideNameByteCount = 26
 
     private static func name(_ error: SystemError, _ start: String, _ path: String) -> Realm.Error {

@@ -38,7 +38,7 @@ extension Realm {
             case noSubscriptionForWrite = 22
         }
 
-        /// The error domain as an `NSError`.
+        /// The domain of these errors as `NSError`.
         public static let domain = "io.realm"
 
         /// The kind of error.
@@ -154,7 +154,7 @@ extension Realm.Error {
         public static let foreignLockFile = Reason(rawValue: "foreignLockFile")
         /// Other users of the file did not release it within the waiting time.
         public static let busy = Reason(rawValue: "busy")
-        /// The file exists although it must not.
+        /// The file exists, but must not.
         public static let fileExists = Reason(rawValue: "fileExists")
         /// The file is in use.
         public static let inUse = Reason(rawValue: "inUse")
@@ -177,45 +177,45 @@ extension Realm.Error {
 
 // The names for `catch Realm.Error.fileNotFound` and `error.code == Realm.Error.fail`.
 extension Realm.Error {
-    /// As `Code.fail`.
+    /// Same as `Code.fail`.
     public static var fail: Code { .fail }
-    /// As `Code.fileAccess`.
+    /// Same as `Code.fileAccess`.
     public static var fileAccess: Code { .fileAccess }
-    /// As `Code.filePermissionDenied`.
+    /// Same as `Code.filePermissionDenied`.
     public static var filePermissionDenied: Code { .filePermissionDenied }
-    /// As `Code.fileExists`.
+    /// Same as `Code.fileExists`.
     public static var fileExists: Code { .fileExists }
-    /// As `Code.fileNotFound`.
+    /// Same as `Code.fileNotFound`.
     public static var fileNotFound: Code { .fileNotFound }
-    /// As `Code.fileFormatUpgradeRequired`.
+    /// Same as `Code.fileFormatUpgradeRequired`.
     public static var fileFormatUpgradeRequired: Code { .fileFormatUpgradeRequired }
-    /// As `Code.incompatibleLockFile`.
+    /// Same as `Code.incompatibleLockFile`.
     public static var incompatibleLockFile: Code { .incompatibleLockFile }
-    /// As `Code.addressSpaceExhausted`.
+    /// Same as `Code.addressSpaceExhausted`.
     public static var addressSpaceExhausted: Code { .addressSpaceExhausted }
-    /// As `Code.schemaMismatch`.
+    /// Same as `Code.schemaMismatch`.
     public static var schemaMismatch: Code { .schemaMismatch }
-    /// As `Code.alreadyOpen`.
+    /// Same as `Code.alreadyOpen`.
     public static var alreadyOpen: Code { .alreadyOpen }
-    /// As `Code.invalidInput`.
+    /// Same as `Code.invalidInput`.
     public static var invalidInput: Code { .invalidInput }
-    /// As `Code.outOfDiskSpace`.
+    /// Same as `Code.outOfDiskSpace`.
     public static var outOfDiskSpace: Code { .outOfDiskSpace }
-    /// As `Code.incompatibleSession`.
+    /// Same as `Code.incompatibleSession`.
     public static var incompatibleSession: Code { .incompatibleSession }
-    /// As `Code.unsupportedFileFormatVersion`.
+    /// Same as `Code.unsupportedFileFormatVersion`.
     public static var unsupportedFileFormatVersion: Code { .unsupportedFileFormatVersion }
-    /// As `Code.multipleSyncAgents`.
+    /// Same as `Code.multipleSyncAgents`.
     public static var multipleSyncAgents: Code { .multipleSyncAgents }
-    /// As `Code.subscriptionFailed`.
+    /// Same as `Code.subscriptionFailed`.
     public static var subscriptionFailed: Code { .subscriptionFailed }
-    /// As `Code.fileOperationFailed`.
+    /// Same as `Code.fileOperationFailed`.
     public static var fileOperationFailed: Code { .fileOperationFailed }
-    /// As `Code.invalidDatabase`.
+    /// Same as `Code.invalidDatabase`.
     public static var invalidDatabase: Code { .invalidDatabase }
-    /// As `Code.incompatibleHistories`.
+    /// Same as `Code.incompatibleHistories`.
     public static var incompatibleHistories: Code { .incompatibleHistories }
-    /// As `Code.noSubscriptionForWrite`.
+    /// Same as `Code.noSubscriptionForWrite`.
     public static var noSubscriptionForWrite: Code { .noSubscriptionForWrite }
 }
 
@@ -232,7 +232,7 @@ extension Realm.Error: CustomNSError, LocalizedError, CustomStringConvertible {
         return info
     }
 
-    /// As `errorUserInfo`: the message and, if a file is concerned, its path under `NSFilePathErrorKey`.
+    /// Like `errorUserInfo`: the message and, if a file is concerned, its path under `NSFilePathErrorKey`.
     public var userInfo: [String: Any] { errorUserInfo }
 
     /// What happened and what to do, in a sentence.

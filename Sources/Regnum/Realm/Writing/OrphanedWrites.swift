@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Write transactions that stay open although their Realm has been released, as in
-// `try Realm().beginWrite(); try Realm().create(…)`: the next opening on the same thread, queue or actor continues
-// them.
+// `try Realm().beginWrite(); try Realm().create(…)`: opening the Realm again on the same thread, queue or actor
+// continues them.
 //
 //     last reference to a Realm in a write is released ──▶ its session is kept under the key the Realm was opened with
 //     the same configuration is opened there again     ──▶ a new Realm around that session, in the write
@@ -55,7 +55,7 @@ enum OrphanedWrites {
     /// The number of open writes, so that checking for none needs no lock.
     private static let count = Atomic(0)
 
-    /// How long a write is kept if nobody continues it. A task may end at any moment, and another one run on its
+    /// How long a write is kept if it is not continued. A task may end at any moment, and another one run on its
     /// thread.
     private static let patience: UInt64 = 10_000_000_000
     private static let patienceOfTask: UInt64 = 2_000_000_000
@@ -137,7 +137,7 @@ enum OrphanedWrites {
         return nil
     }
 
-    /// True if a write of the file is kept for the caller, who would wait for itself. Rolls back a write that another
+    /// True if a write to the file is kept for the caller, which would wait for itself. Rolls back a write that another
     /// task has left on the thread.
     static func isKeptHere(_ database: Database) -> Bool {
         if count.load(ordering: .relaxed) == 0 { return false }

@@ -15,9 +15,9 @@ extension Realm {
     ///   - onComplete: called there once the changes are durable, or with the error that prevented them.
     /// - Returns: an id for `cancelAsyncWrite`.
     ///
-    /// The Realm stays open until the call of `onComplete`, and other processes cannot write before it: a program that
-    /// may be suspended should wait for it first. It is a programmer error to call this on a frozen or read-only Realm,
-    /// or on a thread without a run loop, where nothing can be called back.
+    /// The Realm stays open until `onComplete` is called, and other processes cannot write before that: a program that
+    /// may be suspended should wait for the call first. It is a programmer error to call this on a frozen or read-only
+    /// Realm, or on a thread without a run loop, where nothing can be called back.
     @discardableResult
     public func writeAsync(
         _ block: @escaping () -> Void, onComplete: (((any Swift.Error)?) -> Void)? = nil
@@ -25,7 +25,7 @@ extension Realm {
         core.asyncWrites().schedule(commits: true, block, onComplete)
     }
 
-    /// As `writeAsync`, but the block must end the transaction: whatever it has not committed with `commitAsyncWrite`
+    /// Like `writeAsync`, but the block must end the transaction: whatever it has not committed with `commitAsyncWrite`
     /// or `commitWrite` when it returns is rolled back. If the transaction cannot begin, the block does not run, and
     /// the error is logged.
     @discardableResult
@@ -37,11 +37,11 @@ extension Realm {
     /// are durable.
     ///
     /// - Parameters:
-    ///   - allowGrouping: true if several commits may become durable together. They do so in any case if one is made
-    ///     while the disk is busy with another.
+    ///   - allowGrouping: true if several commits may become durable together. Even if false, commits made while the
+    ///     disk is busy with another commit share the next sync.
     ///   - onComplete: called on the Realm's thread, queue or actor, with an error if the commit failed; the changes
-    ///     are then rolled back. It may begin another write transaction, and end that one.
-    /// - Returns: an id for `cancelAsyncWrite`, which in this case only prevents the call of `onComplete`.
+    ///     are then rolled back. The callback may begin another write transaction, and end it.
+    /// - Returns: an id for `cancelAsyncWrite`, which in this case only prevents `onComplete` from being called.
     ///
     /// It is a programmer error to call this outside a write transaction.
     @discardableResult
@@ -103,13 +103,14 @@ extension RealmCore {
 
     private var isCallingBack: Bool { settings.asyncWrites?.isCallingBack ?? false }
 
-    /// RealmSwift's message for any write within a completion callback; used here only for one that is impossible.
+    /// RealmSwift's message for any write within a completion callback; used here only for writes that are not possible
+    /// there.
     private static func insideCallback(_ verb: String) -> String {
         "Can't \(verb) a write transaction from inside a commit completion callback."
     }
 }
 
-/// The asynchronous writes of one Realm. Confined as the Realm is; calls from elsewhere arrive through `place`.
+/// The asynchronous writes of one Realm. Confined like the Realm; calls from elsewhere arrive through `place`.
 final class AsyncWrites {
     private struct Transaction {
         let turn: UInt64
@@ -144,8 +145,8 @@ final class AsyncWrites {
         var writes: AsyncWrites? { core.settings.asyncWrites }
     }
 
-    /// As `Home`, for the end of a write, which is delivered once. Releases the Realm before the callback: the program
-    /// may close the Realm there, and delete the file.
+    /// Like `Home`, but for the end of a write, which is delivered once. Releases the Realm before the callback: the
+    /// program may close the Realm there, and delete the file.
     private final class Return: @unchecked Sendable {
         // Sendable: used only on the Realm's own thread, queue or actor.
         private var core: RealmCore?
@@ -254,7 +255,7 @@ final class AsyncWrites {
         place.perform { home.arrive() }
     }
 
-    /// Removes the completion of a write, and returns a closure that calls it. The closure does not hold the Realm.
+    /// Removes the completion of a write, and returns a closure that calls it. The closure does not retain the Realm.
     private func callback(_ id: AsyncTransactionId, _ failure: (any Swift.Error)?) -> () -> Void {
         let onComplete = completions.removeValue(forKey: id)
         return {

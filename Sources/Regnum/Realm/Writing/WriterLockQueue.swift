@@ -8,7 +8,7 @@
 //                    └── in front, absent until it responds ◀── it did not respond within `patience`
 //
 // An offered lock keeps others from writing. A request that does not respond, because its queue is busy or its run loop
-// has ended, loses the lock to the next requests; later requests of the same origin wait with it.
+// has ended, loses the lock to the next requests; later requests with the same origin wait with it.
 
 internal import Dispatch
 internal import RegnumEngine
@@ -50,7 +50,7 @@ final class WriterLockQueue: Sendable {
     private struct Weak: Sendable { weak var queue: WriterLockQueue? }
     private static let queues = Lock<[ObjectIdentifier: Weak]>([:])
 
-    /// The queue of the database; lives as long as somebody holds it.
+    /// The queue of the database; lives as long as it is referenced.
     static func of(_ database: Database) -> WriterLockQueue {
         let key = ObjectIdentifier(database)
         return queues.withLock { queues in

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logs that a write has been waiting long for the writer lock, and what holds the lock.
+// Logs that a write has been waiting a long time for the writer lock, and which thread or process holds it.
 
 internal import Dispatch
 internal import RegnumEngine
