@@ -5,7 +5,7 @@ public import Foundation
 
 /// A value of a property, or an element of a collection.
 public enum RealmFileValue: Sendable, Hashable {
-    /// No value, or a link to an object that was deleted.
+    /// No value, or a link to an object that was deleted on another device. Lists and sets of links omit such links.
     case null
     case bool(Bool)
     case int(Int64)

@@ -53,4 +53,37 @@ import Testing
         if difference != 0 { return try expectDamaged(old, scratch) }
         #expect(try RealmFileImport(from: old, to: scratch["new.realm"]).run().objectsWritten == 1000)
     }
+
+    @Test("Links to objects that another device deleted are left out or nil, and the report counts them")
+    func deletedLinks() throws {
+        let scratch = try Scratch()
+        let old = try file(scratch) { builder in
+            let leaves = [builder.integers([0, 1, 2]), builder.integers([-2, 0])]
+            let list = builder.tree(leaves, counts: [3, 2], full: 3)
+            let pairs = builder.refs([
+                builder.integers([16 + 1 | 2 << 5]), 0, builder.integers([0, -5]), 0, 0,
+            ])
+            let columns: [FileBuilder.ClusterColumn] = [
+                .init(name: "dogs", type: 12, attributes: 32, root: builder.refs([list]), target: 0),
+                .init(name: "best", type: 12, attributes: 16, root: builder.integers([-3]), target: 0),
+                .init(name: "any", type: 6, attributes: 16, root: pairs),
+            ]
+            let dogs = FileBuilder.ClusterColumn(name: "age", type: 0, root: builder.integers([1, 2, 3]))
+            return [
+                ("class_Dog", builder.clusterTable(at: 0, keys: [0, 1, 2], [dogs], backlinks: 2)),
+                ("class_Owner", builder.clusterTable(at: 1, keys: [0], columns)),
+            ]
+        }
+        var job = RealmFileImport(from: old, to: scratch["new.realm"])
+        job.verifies = true
+        let report = try job.run()
+        #expect(report.isComplete, "\(report)")
+        for name in ["dogs", "best", "any"] {
+            #expect(report.notes.contains { $0.hasPrefix("1 links of 'Owner.\(name)'") }, "\(report.notes)")
+        }
+        let realm = try Realm(configuration: Realm.Configuration(fileURL: scratch["new.realm"], objectTypes: []))
+        let owner = realm.dynamicObjects("Owner")[0]
+        #expect(owner.dynamicList("dogs").map { $0["age"] as? Int } == [1, 2, 3, 1])
+        #expect(owner["best"] as? DynamicObject == nil)
+    }
 }

@@ -71,7 +71,10 @@ extension NodeReader {
                 ?? .null
         case .typedLink:
             let (table, key) = try pair(&leaf, number)
-            guard key >= 0, let tableIndex = tables.tableIndex(forKey: table) else { return .null }
+            guard key >= 0, let tableIndex = tables.tableIndex(forKey: table) else {
+                deletedLinks += 1
+                return .null
+            }
             return .link(RealmFileLink(tableIndex: tableIndex, key: key))
         case .string, .data, .objectId, .uuid:
             return try byteValue(&leaf, number, type)

@@ -32,6 +32,9 @@ final class NodeReader {
     /// Texts read so far in which bytes that are no UTF-8 were replaced by U+FFFD. A text that is decoded in advance
     /// counts each time it is read.
     var replacedTexts = 0
+    /// Links read so far whose target was deleted on another device. They are read as null, and are left out of lists
+    /// and sets.
+    var deletedLinks = 0
 
     init(_ bytes: FileBytes) {
         self.bytes = bytes

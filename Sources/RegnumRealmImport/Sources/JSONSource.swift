@@ -16,6 +16,7 @@ final class JSONSource: ObjectSource {
     private(set) var classes: [SourceClass] = []
     private(set) var schemaVersion: UInt64?
     let replacedTextCount = 0
+    let deletedLinkCount = 0
     private let path: String
     private let reader: LineReader
     private var hasSchema = false

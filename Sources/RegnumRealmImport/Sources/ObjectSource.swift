@@ -52,6 +52,8 @@ protocol ObjectSource: AnyObject {
     var schemaVersion: UInt64? { get }
     /// The number of texts read so far in which invalid UTF-8 was replaced by U+FFFD.
     var replacedTextCount: Int { get }
+    /// The number of links read so far whose target was deleted on another device.
+    var deletedLinkCount: Int { get }
     /// Returns the index in `classes` for the table number of a `RealmFileLink`; nil if the table belongs to no class.
     func classIndex(ofTable table: Int) -> Int?
     /// Returns a cursor before the first object of the class at `index` in `classes`.
@@ -82,6 +84,7 @@ final class RealmFileSource: ObjectSource {
 
     var schemaVersion: UInt64? { file.schemaVersion }
     var replacedTextCount: Int { file.replacedTextCount }
+    var deletedLinkCount: Int { file.deletedLinkCount }
     func classIndex(ofTable table: Int) -> Int? { indexes[table] }
     func objects(ofClass index: Int) -> RealmFileCursor { file.objects(of: tables[index]) }
 }

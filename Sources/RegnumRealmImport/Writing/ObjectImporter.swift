@@ -33,6 +33,8 @@ final class ObjectImporter<Source: ObjectSource> {
     private var hasLinks: [[Bool]]
     /// By class and column: the objects whose value differs from the source because of a reported loss.
     private(set) var lossy: [[KeyBits]]
+    /// By class and column: the number of links to objects that were deleted on another device.
+    private var deletedLinks: [[Int]]
 
     private var pass = Pass.objects
     private var place = 0
@@ -60,6 +62,7 @@ final class ObjectImporter<Source: ObjectSource> {
         linked = plans.map { _ in KeyBits() }
         hasLinks = plans.map { plan in plan.columns.map { _ in false } }
         lossy = plans.map { plan in plan.columns.map { _ in KeyBits() } }
+        deletedLinks = plans.map { plan in plan.columns.map { _ in 0 } }
         self.report.classes = plans.map { plan in
             var report = RealmFileImportReport.ClassReport(name: plan.name)
             report.dropped = plan.dropped.map { .init(name: $0.name, reason: $0.reason) }
@@ -136,15 +139,24 @@ final class ObjectImporter<Source: ObjectSource> {
 
     // MARK: Reading
 
-    /// Returns the value of a property. Reports texts in which invalid UTF-8 was replaced; `isExact` is false for them.
-    private func read(_ object: Source.Cursor.Item, _ source: Int, _ name: String) throws -> (
-        RealmFileValue, isExact: Bool
-    ) {
-        let before = self.source.replacedTextCount
-        let value = try object.value(at: source)
-        guard self.source.replacedTextCount > before else { return (value, true) }
-        report.lose(place, name, object.key, "bytes that are no UTF-8 are replaced by U+FFFD")
+    /// Returns the value of the column at `index` in the columns of the plan. Reports texts in which invalid UTF-8 was
+    /// replaced; `isExact` is false for them.
+    private func read(_ object: Source.Cursor.Item, _ index: Int) throws -> (RealmFileValue, isExact: Bool) {
+        let before = source.replacedTextCount
+        let value = try readLinks(object, index)
+        guard source.replacedTextCount > before else { return (value, true) }
+        report.lose(
+            place, plans[place].columns[index].name, object.key, "bytes that are no UTF-8 are replaced by U+FFFD")
         return (value, false)
+    }
+
+    /// Returns the value of the column at `index` in the columns of the plan, and counts its links to objects that were
+    /// deleted on another device. Call once for each value.
+    private func readLinks(_ object: Source.Cursor.Item, _ index: Int) throws -> RealmFileValue {
+        let before = source.deletedLinkCount
+        let value = try object.value(at: plans[place].columns[index].source)
+        deletedLinks[place][index] += source.deletedLinkCount - before
+        return value
     }
 
     /// A function that reports losses of one value, and records whether it was called.
@@ -185,7 +197,7 @@ final class ObjectImporter<Source: ObjectSource> {
                 values.append(.null)
                 continue
             }
-            let (value, isExact) = try read(object, column.source, column.name)
+            let (value, isExact) = try read(object, index)
             if !isExact { lossyColumns.append(index) }
             cost += Self.cost(value)
             if column.definition.collection != .none {
@@ -388,7 +400,7 @@ final class ObjectImporter<Source: ObjectSource> {
         let isNew = !isUpdating
         var cost = 1
         for (index, column) in plan.columns.enumerated() where column.isLink || hasLinks[place][index] {
-            let value = try object.value(at: column.source)
+            let value = try column.isLink ? readLinks(object, index) : object.value(at: column.source)
             cost += Self.cost(value)
             if column.definition.collection != .none {
                 if column.isLink || ValueConversion.hasLink(value) {
@@ -464,9 +476,21 @@ final class ObjectImporter<Source: ObjectSource> {
 
     // MARK: The end
 
+    /// Adds a note for each property with links to objects that were deleted on another device.
+    private func noteDeletedLinks() {
+        for (place, plan) in plans.enumerated() {
+            for (index, column) in plan.columns.enumerated() where deletedLinks[place][index] > 0 {
+                report.notes.append(
+                    "\(deletedLinks[place][index]) links of '\(plan.name).\(column.name)' lead to objects that were deleted "
+                        + "on another device: they are nil or left out, as in Realm.")
+            }
+        }
+    }
+
     /// Ends the import: deletes the embedded objects that are not carried over, and reports them. No link leads to them.
     private func end() throws {
         isFinished = true
+        noteDeletedLinks()
         for place in plans.indices where plans[place].isEmbedded {
             guard let table = plans[place].table.flatMap({ session.table($0) }) else { continue }
             var lost: [ObjectKey] = []
