@@ -83,7 +83,8 @@ import Testing
         }
         let realm = try Realm(configuration: Realm.Configuration(fileURL: scratch["new.realm"], objectTypes: []))
         let owner = realm.dynamicObjects("Owner")[0]
-        #expect(owner.dynamicList("dogs").map { $0["age"] as? Int } == [1, 2, 3, 1])
+        let ages: [Int?] = owner.dynamicList("dogs").map { $0["age"] as? Int }
+        #expect(ages == [1, 2, 3, 1])
         #expect(owner["best"] as? DynamicObject == nil)
     }
 }

@@ -54,7 +54,7 @@ final class FileBytes {
         loadedChunkCount = 0
     }
 
-    /// Reads the chunk if it is absent. Throws if a page of `range` in this chunk was never written.
+    /// Reads the chunk if it is absent. Throws if a page of `range` in this chunk has no contents.
     @inline(never)
     private func load(_ chunk: Int, for range: Range<Int>) throws(RealmFileError) {
         let start = chunk * Self.chunkByteCount
@@ -72,9 +72,9 @@ final class FileBytes {
 protocol ByteSource: AnyObject {
     var byteCount: Int { get }
     /// Fills `buffer`, which holds zeros, from `offset`. The range is within `byteCount`. Returns false if some of its
-    /// pages were never written; their bytes stay zero.
+    /// pages were never written or are damaged; their bytes stay zero.
     func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(RealmFileError) -> Bool
-    /// Throws if a page of the range was never written.
+    /// Throws if a page of the range was never written or is damaged. The range was read before.
     func check(_ range: Range<Int>) throws(RealmFileError)
 }
 
