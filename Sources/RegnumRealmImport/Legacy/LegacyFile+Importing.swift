@@ -2,13 +2,15 @@
 // Imports the file of a configuration when it is opened, and replaces it with the new file.
 //
 //   1  lock a byte of the old file; a process that waited for this lock finds Regnum's file, and does not import
-//   2  import into a temporary file in the same folder, read it back, and compare it with the old file
-//   3  give the old file a second name, NAME.legacy, if it is to be kept
-//   4  delete Realm's lock file, because Regnum's lock file has the same name
-//   5  rename the new file to the name of the old one
+//   2  lock Realm's lock file as a whole, as Realm does while it has the file open
+//   3  import into a temporary file in the same folder, read it back, and compare it with the old file
+//   4  give the old file a second name, NAME.legacy, if it is to be kept
+//   5  check that nothing was written to the old file since step 3 began
+//   6  delete Realm's lock file, because Regnum's lock file has the same name
+//   7  rename the new file to the name of the old one
 //
-// If a process is killed before step 5, the old file is unchanged, possibly with a second name, and the next opening
-// imports again. After step 5 the new file has replaced the old one, and the next opening has nothing to import.
+// If a process is killed before step 7, the old file is unchanged, possibly with a second name, and the next opening
+// imports again. After step 7 the new file has replaced the old one, and the next opening has nothing to import.
 
 internal import Foundation
 internal import RegnumEngine
@@ -25,7 +27,8 @@ extension LegacyFile {
     ///
     /// The `encryptionKey` of the configuration decrypts the old file and encrypts the new one. Other processes that
     /// open the file wait up to the `busyTimeout` of their configuration, without limit if it has none, and then throw
-    /// `Realm.Error`. No process may have the file open with Realm itself.
+    /// `Realm.Error`. If a process has the file open with Realm itself, or has written to it during the import, opening
+    /// throws `Realm.Error` with the reason `.busy`, and the old file remains.
     ///
     /// - Parameters:
     ///   - keepOriginal: True to keep the old file beside the new one, as `NAME.legacy`, or `NAME.legacy-2` and so on
@@ -114,7 +117,36 @@ struct LegacySwap {
         return count == 8 && word == FileHeader.magic
     }
 
+    /// The beginning and the length of a file. Each commit of Realm changes the header of a plain file, and the metadata
+    /// of the first page of an encrypted one.
+    private struct State: Equatable {
+        let start: [UInt8]
+        let byteCount: Int
+
+        init(_ file: any File) throws(SystemError) {
+            byteCount = try file.byteCount()
+            var bytes: (UInt64, UInt64, UInt64) = (0, 0, 0)
+            _ = try withUnsafeMutableBytes(of: &bytes) { bytes throws(SystemError) in try file.read(bytes, at: 0) }
+            start = withUnsafeBytes(of: bytes) { Array($0) }
+        }
+    }
+
+    /// Takes the lock that Realm shares among the processes that have the file open. Returns nil if there is no lock file:
+    /// then no process has the file open. Throws `Realm.Error` if another process has the lock.
+    private func lockAgainstRealm() throws -> WholeFileLock? {
+        let lockPath = path + ".lock"
+        guard try files.status(lockPath)?.kind == .file else { return nil }
+        if let lock = try PosixFileSystem.shared.lockWhole(lockPath) { return lock }
+        throw Realm.Error(
+            .fail, .busy,
+            "Another process has the file '\(path)' open with Realm: close it there, and open the file again.",
+            fileURL: URL(fileURLWithPath: path))
+    }
+
     private func swap(_ old: any File) throws {
+        let realmLock = try lockAgainstRealm()
+        defer { withExtendedLifetime(realmLock) {} }
+        let before = try State(old)
         let file = try RealmFile(url: URL(fileURLWithPath: path), encryptionKey: configuration.encryptionKey)
         let source = try RealmFileSource(file, path: path)
         let new = try NewFile(
@@ -126,6 +158,12 @@ struct LegacySwap {
         try report?(made)
         // After a loss, the old file is the only complete copy: keep it.
         if keepsOriginal || !made.isComplete { try keepOriginal(old.identity) }
+        guard try State(old) == before else {
+            throw Realm.Error(
+                .fail, .busy,
+                "Another process has written to the file '\(path)' during its import: close it there, and open the file "
+                    + "again.", fileURL: URL(fileURLWithPath: path))
+        }
         try deleteLockFile()
         try new.replace()
     }
