@@ -33,6 +33,15 @@ public struct RealmFileTable: Sendable {
 
     static let classPrefix = "class_"
 
+    /// True for the tables in which Realm itself keeps schema versions, primary keys and the state of synchronisation.
+    package var isInternal: Bool {
+        Self.internalNames.contains(tableName) || tableName.hasPrefix("flx_") || tableName.hasPrefix("!")
+    }
+
+    private static let internalNames: Set<String> = [
+        "metadata", "pk", "pending_bootstraps", "client_reset_metadata", "sync_internal_schemas",
+    ]
+
     /// The index of the property of that name, or nil.
     public func index(of name: String) -> Int? { properties.firstIndex { $0.name == name } }
 }

@@ -75,7 +75,7 @@ public struct RealmFileObjectId: Sendable, Hashable, CustomStringConvertible {
 
 /// Refers to an object of the file.
 public struct RealmFileLink: Sendable, Hashable {
-    /// The index in `RealmFile.tables` of the table that holds the object.
+    /// The index in `RealmFile.tables` of the table that holds the object; -1 for a link that names no table.
     public let tableIndex: Int
     /// The object's key; in formats up to 9 its row number.
     public let key: Int64

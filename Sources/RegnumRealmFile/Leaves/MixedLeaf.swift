@@ -76,6 +76,8 @@ extension NodeReader {
                 return .null
             }
             return .link(RealmFileLink(tableIndex: tableIndex, key: key))
+        // A link without a table. It leads nowhere, and the rest of the file can be read.
+        case .link: return .link(RealmFileLink(tableIndex: -1, key: number))
         case .string, .data, .objectId, .uuid:
             return try byteValue(&leaf, number, type)
         case .list, .dictionary:

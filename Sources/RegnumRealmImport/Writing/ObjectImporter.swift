@@ -343,7 +343,11 @@ final class ObjectImporter<Source: ObjectSource> {
     private func element(_ value: RealmFileValue, _ plan: ColumnPlan, _ losses: Losses) throws -> Value? {
         switch plan.definition.type {
         case .link:
-            if value == .null { return plan.definition.collection == .dictionary ? .null : nil }
+            if value == .null {
+                if plan.definition.collection == .dictionary { return .null }
+                losses("it is null, and a \(plan.definition.collection) of links holds none")
+                return nil
+            }
             return try target(value, plan, losses).map { .link($0) }
         case .mixed: return try ValueConversion.any(value, resolve, losses.callAsFunction)
         default: return ValueConversion.scalar(value, plan.definition, losses.callAsFunction)
