@@ -210,14 +210,14 @@ struct JSONReader {
         var whole = text
         var nanoseconds: Int32 = 0
         if let point = text.firstIndex(of: ".") {
-            let digits = text[text.index(after: point)...].prefix { ("0"..."9").contains($0) }
+            let digits = text[text.index(after: point)...].prefix { $0.isASCII && $0.isNumber }
             let isExact = digits.dropFirst(9).allSatisfy { $0 == "0" }
             guard !digits.isEmpty, isExact else {
                 throw Problem(words: "'\(text)' is no date with at most nine digits after the point")
             }
             let nine = digits.prefix(9)
             nanoseconds = Int32(nine + String(repeating: "0", count: 9 - nine.count)) ?? 0
-            whole = text[..<point] + text[digits.endIndex...]
+            whole = String(text[..<point]) + text[digits.endIndex...]
         }
         guard let date = try? Date(whole, strategy: .iso8601) else { throw Problem(words: "'\(text)' is no date") }
         let seconds = Int64(date.timeIntervalSince1970)
