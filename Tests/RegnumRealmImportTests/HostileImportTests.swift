@@ -54,6 +54,55 @@ import Testing
         #expect(try RealmFileImport(from: old, to: scratch["new.realm"]).run().objectsWritten == 1000)
     }
 
+    private func listFile(_ scratch: Scratch, _ tree: (inout FileBuilder) -> Int64) throws -> URL {
+        try file(scratch) { builder in
+            let root = builder.refs([tree(&builder)])
+            let list = FileBuilder.ClusterColumn(name: "list", type: 0, attributes: 32, root: root)
+            return [("class_A", builder.clusterTable(at: 0, keys: [0], [list]))]
+        }
+    }
+
+    @Test("Leaves of zeros, which take no bytes, are read if they are Realm's, and refused if they are too many")
+    func zeros() throws {
+        let scratch = try Scratch()
+        let many = try listFile(scratch) { $0.integers(Array(repeating: 0, count: 1 << 16 + 1)) }
+        try expectDamaged(many, scratch)
+        let shared = try listFile(scratch) { builder in
+            let leaf = builder.integers(Array(repeating: 0, count: 1000))
+            return builder.tree(
+                Array(repeating: leaf, count: 900), counts: Array(repeating: 1000, count: 900), full: 1000)
+        }
+        #expect(try Data(contentsOf: shared).count < 5000)
+        try expectDamaged(shared, scratch)
+        let valid = try listFile(scratch) { builder in
+            let leaves = (0..<100).map { _ in builder.integers(Array(repeating: 0, count: 1000)) }
+            return builder.tree(leaves, counts: Array(repeating: 1000, count: 100), full: 1000)
+        }
+        #expect(try RealmFileImport(from: valid, to: scratch["new.realm"]).run().isComplete)
+    }
+
+    @Test("A list that names more elements than its file can hold is refused before they are read")
+    func tooManyElements() throws {
+        let scratch = try Scratch()
+        let old = try listFile(scratch) { builder in
+            builder.tree([builder.integers([1])], counts: [1 << 40], full: 1000)
+        }
+        #expect {
+            try RealmFileImport(from: old, to: scratch["new.realm"]).run()
+        } throws: { ($0 as? RealmFileError)?.message.contains("more than its file can hold") == true }
+    }
+
+    @Test("A cluster of objects has at most the 256 objects that Realm stores in one", arguments: [256, 257])
+    func largeCluster(_ count: Int64) throws {
+        let scratch = try Scratch()
+        let old = try file(scratch) { builder in
+            let root = builder.refs([Tagged(count), builder.integers(Array(1...count))])
+            return [("class_A", builder.clusterTable(at: 0, [.init(name: "a", type: 0, root: 0)], root: root))]
+        }
+        if count > 256 { return try expectDamaged(old, scratch) }
+        #expect(try RealmFileImport(from: old, to: scratch["new.realm"]).run().objectsWritten == 256)
+    }
+
     @Test("Links to objects that another device deleted are left out or nil, and the report counts them")
     func deletedLinks() throws {
         let scratch = try Scratch()

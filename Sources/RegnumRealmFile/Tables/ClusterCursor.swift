@@ -48,7 +48,7 @@ struct ClusterCursor {
     static func count(_ reader: NodeReader, root ref: Int) throws(RealmFileError) -> Int {
         let root = try reader.node(ref)
         if root.isInner { return try declaredCount(reader, root) }
-        return try keys(reader, root, reader.refs(root), start: 0).count
+        return try keys(reader, root, reader.refs(root), start: 0, limit: 1 << 16).count
     }
 
     /// The number of objects below an inner node, according to that node.
@@ -126,7 +126,7 @@ struct ClusterCursor {
 
     private mutating func cluster(_ node: Node, _ elements: [Int64], _ start: UInt64) throws(RealmFileError) -> Cluster
     {
-        let keys = try Self.keys(reader, node, elements, start: start)
+        let keys = try Self.keys(reader, node, elements, start: start, limit: 1 << shift)
         for key in keys {
             guard lastKey.map({ $0 < key }) ?? true else {
                 throw .damaged(node.ref, "the keys of objects are not in order")
@@ -138,15 +138,17 @@ struct ClusterCursor {
     }
 
     private static func keys(
-        _ reader: NodeReader, _ node: Node, _ elements: [Int64], start: UInt64
+        _ reader: NodeReader, _ node: Node, _ elements: [Int64], start: UInt64, limit: Int
     ) throws(RealmFileError) -> [Int64] {
         guard let first = elements.first else { throw .damaged(node.ref, "a cluster of objects is empty") }
         if first & 1 == 1 {
             let count = try reader.tagged(first, of: node)
-            guard count >= 0, count <= 1 << 16 else { throw .damaged(node.ref, "a cluster has \(count) objects") }
+            guard count >= 0, count <= limit else { throw .damaged(node.ref, "a cluster has \(count) objects") }
             return (0..<UInt64(count)).map { Int64(bitPattern: start &+ $0) }
         }
         guard let ref = try reader.ref(first, of: node) else { return [] }
-        return try reader.integers(at: ref, isUnsigned: true).map { Int64(bitPattern: start &+ UInt64(bitPattern: $0)) }
+        let keys = try reader.node(ref)
+        guard keys.count <= limit else { throw .damaged(node.ref, "a cluster has \(keys.count) objects") }
+        return try reader.integers(keys, isUnsigned: true).map { Int64(bitPattern: start &+ UInt64(bitPattern: $0)) }
     }
 }
