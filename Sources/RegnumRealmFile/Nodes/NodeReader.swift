@@ -16,12 +16,12 @@ final class WorkBudget {
     /// A program may read a value several times, so a scan may cost several times the size of a valid file.
     init(fileByteCount: Int) {
         left = 16 * fileByteCount + (4 << 20)
-        emptyLeft = 1024 * fileByteCount + (4 << 20)
+        emptyLeft = 1024 * fileByteCount + (1 << 20)
     }
 
     @inline(__always)
     func charge(_ node: Node) throws(RealmFileError) {
-        if node.width == 0 { emptyLeft -= node.count * 8 }
+        if node.width == 0, node.widthKind != .plain { emptyLeft -= node.count * 8 }
         try charge(Node.headerByteCount + node.byteCount, node.ref)
     }
 
