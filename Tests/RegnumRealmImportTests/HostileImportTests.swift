@@ -103,6 +103,22 @@ import Testing
         #expect(try RealmFileImport(from: old, to: scratch["new.realm"]).run().objectsWritten == 256)
     }
 
+    @Test("Many values of any type that share one long text are refused", arguments: [1, 2000])
+    func sharedText(_ count: Int) throws {
+        let scratch = try Scratch()
+        let old = try file(scratch) { builder in
+            // Type 2, part 3, index 0.
+            let composites = builder.integers(Array(repeating: 2 + 1 | 3 << 5, count: count))
+            let text = [UInt8](repeating: 120, count: 20_000)
+            let texts = builder.medium([text], isText: true, nullMark: true)
+            let leaf = builder.refs([composites, 0, 0, texts, 0, 0])
+            let list = FileBuilder.ClusterColumn(name: "list", type: 6, attributes: 32 | 16, root: builder.refs([leaf]))
+            return [("class_A", builder.clusterTable(at: 0, keys: [0], [list]))]
+        }
+        if count > 1 { return try expectDamaged(old, scratch) }
+        #expect(try RealmFileImport(from: old, to: scratch["new.realm"]).run().isComplete)
+    }
+
     @Test("Links to objects that another device deleted are left out or nil, and the report counts them")
     func deletedLinks() throws {
         let scratch = try Scratch()

@@ -95,7 +95,9 @@ extension NodeReader {
         guard let bytes = leaf.bytes, let index = Int(exactly: number), index >= 0, index < bytes.count else {
             throw .damaged(leaf.node.ref, "a value lies outside of its leaf")
         }
+        var byteCount = 0
         let value: RealmFileValue? = try withBytes(bytes, index, isText: true) { bytes in
+            byteCount = bytes?.count ?? 0
             // A leaf of short strings cannot distinguish an empty value from null.
             let bytes = bytes ?? UnsafeRawBufferPointer(start: nil, count: 0)
             switch type {
@@ -105,6 +107,8 @@ extension NodeReader {
             default: return bytes.count == 16 ? .uuid(Self.uuid(bytes.baseAddress!)) : nil
             }
         }
+        // Many values of a hostile leaf can name the same bytes.
+        try budget.charge(byteCount, leaf.node.ref)
         guard let value else { throw .damaged(leaf.node.ref, "an identifier has another number of bytes") }
         return value
     }
