@@ -198,6 +198,29 @@ import Testing
         }
     }
 
+    @Test("An import is cancelled within one object")
+    func cancelledWithinObject() async throws {
+        let scratch = try Scratch()
+        let numbers = (0..<5000).map(String.init).joined(separator: ",")
+        let lines =
+            #"{"classes":[{"name":"A","properties":[{"name":"list","type":"int","collection":"list"}]}]}"# + "\n"
+            + #"{"class":"A","key":0,"value":{"list":[\#(numbers)]}}"#
+        try Data(lines.utf8).write(to: scratch["in.json"])
+        let (source, target) = (scratch["in.json"], scratch["new.realm"])
+        let phases = await Task { () -> [RealmFileImportProgress.Phase] in
+            withUnsafeCurrentTask { $0?.cancel() }
+            var phases: [RealmFileImportProgress.Phase] = []
+            do {
+                try ObjectJSON.importLines(from: source, to: target, progress: { phases.append($0.phase) })
+                Issue.record("the import has ended")
+            } catch { #expect(error is CancellationError) }
+            return phases
+        }.value
+        // The object is not complete: no progress was reported.
+        #expect(phases.isEmpty)
+        #expect(try scratch.names == ["in.json"])
+    }
+
     @Test(
         "Values of formats up to 9 are imported, and values that only they can hold are reported",
         arguments: [2, 3, 4, 5, 6, 7, 8, 9] as [UInt8])

@@ -341,6 +341,7 @@ final class ObjectImporter<Source: ObjectSource> {
 
     /// Converts an element of a collection. Returns nil for a link that must be omitted.
     private func element(_ value: RealmFileValue, _ plan: ColumnPlan, _ losses: Losses) throws -> Value? {
+        try watch.countElement()
         switch plan.definition.type {
         case .link:
             if value == .null {
