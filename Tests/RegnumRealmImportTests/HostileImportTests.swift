@@ -119,6 +119,21 @@ import Testing
         #expect(try RealmFileImport(from: old, to: scratch["new.realm"]).run().isComplete)
     }
 
+    @Test("Two tables that are the same one are damage", arguments: [9, 24] as [UInt8])
+    func sharedTable(_ format: UInt8) throws {
+        let scratch = try Scratch()
+        let old = try file(scratch, format: format) { builder in
+            let table =
+                format < 10
+                ? builder.legacyTable([("a", 0, 0, builder.integers([1]))])
+                : builder.clusterTable(at: 0, keys: [0], [.init(name: "a", type: 0, root: builder.integers([1]))])
+            return [("class_A", table), ("class_B", table)]
+        }
+        #expect { try RealmFile(url: old) } throws: { error in
+            (error as? RealmFileError)?.message.contains("two tables are the same one") == true
+        }
+    }
+
     @Test("Links to objects that another device deleted are left out or nil, and the report counts them")
     func deletedLinks() throws {
         let scratch = try Scratch()
