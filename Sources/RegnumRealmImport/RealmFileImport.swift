@@ -20,7 +20,8 @@ public import Regnum
 /// into an open Realm.
 ///
 /// Thread: use an instance from one thread at a time, on any thread; with an open Realm, on that Realm's thread.
-/// Memory: bounded by the batches that are committed, plus 24 bytes for each run of objects with consecutive keys.
+/// Memory: bounded by the batches that are committed, plus 24 bytes for each run of objects with consecutive keys. In
+/// formats from 10 to 21, classes with primary keys have keys that are not consecutive: 24 bytes for each object.
 public struct RealmFileImport {
     private enum Target {
         case file(URL)

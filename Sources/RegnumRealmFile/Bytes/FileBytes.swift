@@ -11,6 +11,8 @@ final class FileBytes {
     static let chunkByteCount = 1 << 16
     /// The amount of memory that `trim()` may leave in use.
     static let keptByteCount = 64 << 20
+    /// The address space of a process on 64-bit systems.
+    private static let byteCountLimit = 1 << 47
 
     let byteCount: Int
     private let memory: ReservedMemory
@@ -22,14 +24,20 @@ final class FileBytes {
     init(_ source: any ByteSource) throws(RealmFileError) {
         self.source = source
         byteCount = source.byteCount
+        guard byteCount <= Self.byteCountLimit else { throw Self.tooLarge(byteCount) }
         let chunkCount = (byteCount + Self.chunkByteCount - 1) / Self.chunkByteCount
-        states = Array(repeating: .absent, count: chunkCount)
         do throws(SystemError) {
             memory = try ReservedMemory(byteCount: max(chunkCount, 1) * Self.chunkByteCount)
             try memory.ensure(memory.byteCount)
         } catch {
-            throw RealmFileError(.unreadable, "there is not enough address space for its \(byteCount) bytes")
+            throw Self.tooLarge(source.byteCount)
         }
+        // After the reservation: a sparse file may claim more bytes than there is memory for the states of its chunks.
+        states = Array(repeating: .absent, count: chunkCount)
+    }
+
+    private static func tooLarge(_ byteCount: Int) -> RealmFileError {
+        RealmFileError(.unreadable, "there is not enough address space for its \(byteCount) bytes")
     }
 
     /// The address of the byte at `offset`, from which `count` bytes can be read. The caller has checked the range.

@@ -188,7 +188,7 @@ final class ObjectImporter<Source: ObjectSource> {
         for (index, dropped) in plan.dropped.enumerated() where hasContent(try object.value(at: dropped.source)) {
             report.classes[place].dropped[index].values += 1
         }
-        var cost = 1
+        var byteCount = 0
         var collections: [(column: Int, value: RealmFileValue)] = []
         values.removeAll(keepingCapacity: true)
         lossyColumns.removeAll(keepingCapacity: true)
@@ -199,7 +199,7 @@ final class ObjectImporter<Source: ObjectSource> {
             }
             let (value, isExact) = try read(object, index)
             if !isExact { lossyColumns.append(index) }
-            cost += Self.cost(value)
+            byteCount += ImportCost.byteCount(value)
             if column.definition.collection != .none {
                 values.append(.null)
                 if column.definition.type == .mixed, ValueConversion.hasLink(value) {
@@ -211,7 +211,7 @@ final class ObjectImporter<Source: ObjectSource> {
             }
             values.append(convert(value, column, index, object.key))
         }
-        guard let new = try store(object, plan, table) else { return cost }
+        guard let new = try store(object, plan, table) else { return ImportCost.cost(byteCount) }
         for column in lossyColumns { _ = lossy[place][column].insert(new.key) }
         for (column, value) in collections { try fill(value, column, table, new.key, object.key, isNew: new.isNew) }
         guard keys[place].add(object.key, new.key) else {
@@ -219,7 +219,7 @@ final class ObjectImporter<Source: ObjectSource> {
         }
         report.classes[place].written += 1
         if !new.isNew { report.classes[place].updated += 1 }
-        return cost
+        return ImportCost.cost(byteCount)
     }
 
     /// Converts a value of a column that is neither a collection nor a link. Returns null for a mixed value that
@@ -292,18 +292,6 @@ final class ObjectImporter<Source: ObjectSource> {
         }
     }
 
-    /// Returns the cost of a value besides its object: 1 for each kilobyte of text or data, 16 elements of a list or
-    /// set, or 8 entries of a dictionary.
-    private static func cost(_ value: RealmFileValue) -> Int {
-        switch value {
-        case .string(let text): text.utf8.count >> 10
-        case .data(let data): data.count >> 10
-        case .list(let values), .set(let values): values.reduce(values.count >> 4) { $0 + cost($1) }
-        case .dictionary(let entries): entries.reduce(entries.count >> 3) { $0 + cost($1.value) }
-        default: 0
-        }
-    }
-
     // MARK: Collections
 
     /// Sets the collection of the column at `index` in the columns of the plan.
@@ -371,11 +359,11 @@ final class ObjectImporter<Source: ObjectSource> {
     /// Adds the ownerships of an object. Returns the cost.
     private func findOwned(by object: Source.Cursor.Item) throws -> Int {
         guard let owner = keys[place].find(object.key) else { return 1 }
-        var cost = 1
+        var byteCount = 0
         for column in plans[place].columns {
             guard let target = ownedClass(of: column) else { continue }
             let value = try object.value(at: column.source)
-            cost += Self.cost(value)
+            byteCount += ImportCost.byteCount(value)
             for case .link(let link) in ValueConversion.elements(value) {
                 guard source.classIndex(ofTable: link.tableIndex) == target, let key = keys[target].find(link.key)
                 else { continue }
@@ -386,7 +374,7 @@ final class ObjectImporter<Source: ObjectSource> {
                 }
             }
         }
-        return cost
+        return ImportCost.cost(byteCount)
     }
 
     // MARK: Links
@@ -403,10 +391,10 @@ final class ObjectImporter<Source: ObjectSource> {
         }
         let table = table()
         let isNew = !isUpdating
-        var cost = 1
+        var byteCount = 0
         for (index, column) in plan.columns.enumerated() where column.isLink || hasLinks[place][index] {
             let value = try column.isLink ? readLinks(object, index) : object.value(at: column.source)
-            cost += Self.cost(value)
+            byteCount += ImportCost.byteCount(value)
             if column.definition.collection != .none {
                 if column.isLink || ValueConversion.hasLink(value) {
                     try fill(value, index, table, key, object.key, isNew: isNew)
@@ -427,7 +415,7 @@ final class ObjectImporter<Source: ObjectSource> {
             if losses.isLossy { _ = lossy[place][index].insert(key) }
             if new != .null || !isNew { try table.set(new, column.column, of: key) }
         }
-        return cost
+        return ImportCost.cost(byteCount)
     }
 
     /// True if the imported object still exists. In an open Realm, others may delete it between two batches.

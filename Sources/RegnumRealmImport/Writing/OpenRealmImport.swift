@@ -7,7 +7,7 @@ internal import RegnumEngine
 internal import RegnumRealmFile
 
 struct OpenRealmImport<Source: ObjectSource> {
-    /// The cost of the objects that are committed together: 1 for each object and each kilobyte of its long values.
+    /// The cost of the objects that are committed together: 1 for each object and each kilobyte of its values.
     private static var batchCost: Int { 20_000 }
 
     var source: Source
