@@ -77,6 +77,7 @@ struct LoadCommand: ParsableCommand {
 
     func run() throws {
         try reporting(on: arguments) {
+            try ReportFile.check(report, besides: [arguments.file, output, arguments.keyFile, schema])
             var classes: Data?
             if let schema {
                 do { classes = try Data(contentsOf: URL(fileURLWithPath: schema)) } catch {

@@ -24,6 +24,7 @@ struct ImportRealmCommand: ParsableCommand {
 
     func run() throws {
         try reporting(on: arguments) {
+            try ReportFile.check(report, besides: [arguments.file, output, arguments.keyFile, newKeyFile])
             var job = RealmFileImport(from: arguments.url, to: URL(fileURLWithPath: output))
             job.sourceKey = try arguments.key()
             job.targetKey = try FileArguments.key(in: newKeyFile)
@@ -47,12 +48,39 @@ func finish(_ made: RealmFileImportReport, _ report: String?) throws {
     let text = made.description
     if !text.isEmpty { Output().line(text) }
     if let report {
-        do { try made.json().write(to: URL(fileURLWithPath: report)) } catch {
+        do { try made.json().write(to: URL(fileURLWithPath: report), options: .atomic) } catch {
             throw Refusal(
                 "The file is imported, but the report '\(report)' cannot be written: \(error.localizedDescription)")
         }
     }
     if !made.isComplete { throw Ending.damage }
+}
+
+/// The file of a report. It must not replace a file of the import: the old file may be the only copy of its data.
+enum ReportFile {
+    /// Throws if the file at path `report` is one of `others`, also by another path or another name of the same file.
+    static func check(_ report: String?, besides others: [String?]) throws {
+        guard let report else { return }
+        for other in others.compactMap({ $0 }) where isSame(report, other) || isSame(report, other + ".lock") {
+            throw Refusal(
+                "The report cannot be written to '\(report)', which is a file of the import: name another one.")
+        }
+    }
+
+    private static func isSame(_ one: String, _ other: String) -> Bool {
+        let (one, other) = (resolved(one), resolved(other))
+        guard one != other else { return true }
+        let files = FileManager.default
+        guard let first = try? files.attributesOfItem(atPath: one),
+            let second = try? files.attributesOfItem(atPath: other),
+            let number = first[.systemFileNumber] as? NSNumber, let device = first[.systemNumber] as? NSNumber
+        else { return false }
+        return number == second[.systemFileNumber] as? NSNumber && device == second[.systemNumber] as? NSNumber
+    }
+
+    private static func resolved(_ path: String) -> String {
+        URL(fileURLWithPath: path).standardizedFileURL.resolvingSymlinksInPath().path
+    }
 }
 
 extension RealmFileImportProgress {
