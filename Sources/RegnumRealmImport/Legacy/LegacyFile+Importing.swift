@@ -20,7 +20,9 @@ public import Regnum
 
 extension LegacyFile {
     /// Returns the setting that imports a file in Realm's format when it is opened: all classes and objects, and the
-    /// schema version, from which migration blocks then run as they do in Realm.
+    /// schema version, from which migration blocks then run as they do in Realm. As in Realm, a schema version above that
+    /// of the configuration is an error; the old file is not imported then and remains, unless
+    /// `deleteRealmIfMigrationNeeded` is set.
     ///
     /// Opening the Realm takes as long as the import and its verification, O(size of the old file). If the import
     /// fails, opening throws `Realm.Error`, or `CancellationError` if the task is cancelled, and the old file remains.
@@ -148,6 +150,17 @@ struct LegacySwap {
         defer { withExtendedLifetime(realmLock) {} }
         let before = try State(old)
         let file = try RealmFile(url: URL(fileURLWithPath: path), encryptionKey: configuration.encryptionKey)
+        // Opening the new file would fail, as it does in Realm. The old one must not be replaced by it: an older release of
+        // the app that still uses Realm may need it.
+        if let version = file.schemaVersion, version > configuration.schemaVersion,
+            !configuration.deleteRealmIfMigrationNeeded
+        {
+            throw Realm.Error(
+                .fail, .newerSchemaVersion,
+                "Provided schema version \(configuration.schemaVersion) is less than last set version \(version) of the file "
+                    + "'\(path)' in Realm's own format. It was not imported. Raise `schemaVersion` to \(version) or more.",
+                fileURL: URL(fileURLWithPath: path))
+        }
         let source = try RealmFileSource(file, path: path)
         let new = try NewFile(
             beside: path, like: path, isReplacement: true, key: configuration.encryptionKey, in: files)
