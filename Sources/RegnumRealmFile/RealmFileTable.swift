@@ -38,6 +38,16 @@ public struct RealmFileTable: Sendable {
         Self.internalNames.contains(tableName) || tableName.hasPrefix("flx_") || tableName.hasPrefix("!")
     }
 
+    /// True for the classes that synchronisation has added, and for those whose objects exist only until they are sent.
+    package var isOfSynchronisation: Bool {
+        isClass && (kind == .asymmetric || Self.synchronisationNames.contains(name))
+    }
+
+    /// The classes of permissions and subscriptions of Realm's query-based synchronisation.
+    private static let synchronisationNames: Set<String> = [
+        "__User", "__Role", "__Permission", "__Class", "__Realm", "__ResultSets",
+    ]
+
     private static let internalNames: Set<String> = [
         "metadata", "pk", "pending_bootstraps", "client_reset_metadata", "sync_internal_schemas",
     ]

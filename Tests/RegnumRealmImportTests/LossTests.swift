@@ -103,6 +103,28 @@ import Testing
         #expect(exported.losses.count == 1)
     }
 
+    @Test("Asymmetric classes and the classes of synchronisation are left out with a note")
+    func synchronisation() throws {
+        let scratch = try Scratch()
+        var builder = FileBuilder(format: 24)
+        let column = FileBuilder.ClusterColumn(name: "a", type: 0, root: builder.integers([1, 2]))
+        let tables = [
+            ("class_A", builder.clusterTable(at: 0, keys: [0, 1], [column])),
+            ("class_Event", builder.clusterTable(at: 1, keys: [0, 1], [column], kind: .asymmetric)),
+            ("class___Role", builder.clusterTable(at: 2, keys: [0, 1], [column])),
+        ]
+        try Data(builder.file(tables: tables)).write(to: scratch["old.realm"])
+        let report = try RealmFileImport(from: scratch["old.realm"], to: scratch["new.realm"]).run()
+        #expect(report.classes.map(\.name) == ["A"] && report.isComplete)
+        #expect(
+            report.notes == [
+                "Class 'Event' is asymmetric and is left out: its 2 objects wait to be sent.",
+                "Class '__Role' belongs to Realm's synchronisation and is left out.",
+            ])
+        let realm = try Realm(configuration: Realm.Configuration(fileURL: scratch["new.realm"], objectTypes: []))
+        #expect(realm.dynamicObjects("A").count == 2)
+    }
+
     @Test("Null in a list of links of JSON lines is reported, and dates keep their fractions")
     func jsonLosses() throws {
         let scratch = try Scratch()

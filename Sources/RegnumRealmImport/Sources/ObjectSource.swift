@@ -76,7 +76,7 @@ final class RealmFileSource: ObjectSource {
     /// Throws `.damaged` if two classes, or two properties of one class, have the same name.
     init(_ file: RealmFile, path: String) throws(RealmFileError) {
         self.file = file
-        tables = file.classes.filter { !$0.name.isEmpty }
+        tables = file.classes.filter { !$0.name.isEmpty && !$0.isOfSynchronisation }
         classes = tables.map { SourceClass($0) }
         for (index, table) in tables.enumerated() { indexes[table.index] = index }
         try SourceClass.check(classes, path)
