@@ -198,6 +198,30 @@ import Testing
         }
     }
 
+    @Test("The state before the last commit is imported and exported if it is asked for")
+    func previousSnapshot() throws {
+        let scratch = try Scratch()
+        func file() -> [UInt8] {
+            var builder = FileBuilder(format: 9)
+            let column: FileBuilder.LegacyColumn = ("a", 0, 0, builder.integers([7]))
+            let table = builder.legacyTable([column])
+            return builder.file(tables: [("class_A", table)])
+        }
+        // The same nodes at the same places: slot 0 leads to them, and slot 1, the current one, to nothing.
+        var bytes = file()
+        bytes.replaceSubrange(8..<16, with: [3, 0, 0, 0, 0, 0, 0, 0])
+        (bytes[21], bytes[23]) = (9, 1)
+        try Data(bytes).write(to: scratch["old.realm"])
+        var job = RealmFileImport(from: scratch["old.realm"], to: scratch["new.realm"])
+        #expect(throws: RealmFileError.self) { try job.run() }
+        job.snapshot = .previous
+        #expect(try job.run().objectsWritten == 1)
+        #expect(try ObjectJSON.export(scratch["old.realm"], snapshot: .previous) { _ in }.objectCount == 1)
+        #expect(throws: RealmFileError.self) {
+            try ObjectJSON.export(scratch["new.realm"], snapshot: .previous) { _ in }
+        }
+    }
+
     @Test("An import is cancelled within one object")
     func cancelledWithinObject() async throws {
         let scratch = try Scratch()

@@ -233,8 +233,8 @@ struct LegacySwap {
 
 extension Realm.Error {
     fileprivate static let adviceOnOldFile =
-        "The file was not changed. Restore it from a backup, or read its last commit but one with `RealmFile` of the "
-        + "module RegnumRealmFile and `snapshot: .previous`."
+        "The file was not changed. Restore it from a backup, or import its last commit but one with `RealmFileImport` and "
+        + "`snapshot = .previous`, or with `regnum import-realm --previous`."
 
     /// Creates the error that opening throws for an error in a file in Realm's format.
     init(_ error: RealmFileError, _ path: String) {

@@ -20,6 +20,7 @@ struct ImportRealmCommand: ParsableCommand {
     @Option(help: "A file with the key with which the new file is encrypted.") var newKeyFile: String?
     @Option(help: "Write what was imported, and each value that was not, as JSON to this file.") var report: String?
     @Flag(help: "Read the new file back before it appears, and compare each value with the old one.") var verify = false
+    @Flag(help: "Import the state before the last commit, to recover a damaged file.") var previous = false
     @Flag(help: "Show on standard error how far it is.") var progress = false
 
     func run() throws {
@@ -29,6 +30,7 @@ struct ImportRealmCommand: ParsableCommand {
             job.sourceKey = try arguments.key()
             job.targetKey = try FileArguments.key(in: newKeyFile)
             job.verifies = verify
+            if previous { job.snapshot = .previous }
             Interruption.watch()
             let shows = progress
             job.progress = {
