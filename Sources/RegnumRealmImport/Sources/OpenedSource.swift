@@ -23,7 +23,8 @@ enum OpenedSource {
             guard case .notADatabase(_, let why) = error, why != .directory else {
                 throw Realm.Error(opening: path, readOnly: true, error)
             }
-            return try RealmFileSource(RealmFile(url: url, encryptionKey: encryptionKey, snapshot: snapshot), path: path)
+            return try RealmFileSource(
+                RealmFile(url: url, encryptionKey: encryptionKey, snapshot: snapshot), path: path)
         }
         if snapshot == .previous {
             throw RealmFileError(
