@@ -44,6 +44,9 @@ public final class RealmFile {
     /// such a text is read.
     package var replacedTextCount: Int { reader.replacedTexts }
 
+    /// Links read so far to objects that were deleted on another device. Increases when such a link is read, each time.
+    package var deletedLinkCount: Int { reader.deletedLinks }
+
     let path: String
     let reader: NodeReader
     private let names: TableNames

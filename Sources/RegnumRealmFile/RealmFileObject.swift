@@ -222,6 +222,11 @@ final class ObjectBatch {
             throw .damaged(cluster.node.ref, "a cluster of objects lacks a column")
         }
         let node = try reader.node(cluster.columns[column.index], of: cluster.node)
+        // A leaf of numbers has an element for each object, and perhaps one that stands for null. Any other number is found
+        // before the elements are decoded.
+        guard node.widthKind != .bits || node.hasRefs || node.count <= cluster.keys.count + 1 else {
+            throw .damaged(node.ref, "a column has \(node.count) elements for \(cluster.keys.count) objects")
+        }
         let values = try columnReader.values(column, node)
         guard values.count == cluster.keys.count else {
             throw .damaged(node.ref, "a column has \(values.count) values for \(cluster.keys.count) objects")

@@ -33,6 +33,25 @@ public struct RealmFileTable: Sendable {
 
     static let classPrefix = "class_"
 
+    /// True for the tables in which Realm itself keeps schema versions, primary keys and the state of synchronisation.
+    package var isInternal: Bool {
+        Self.internalNames.contains(tableName) || tableName.hasPrefix("flx_") || tableName.hasPrefix("!")
+    }
+
+    /// True for the classes that synchronisation has added, and for those whose objects exist only until they are sent.
+    package var isOfSynchronisation: Bool {
+        isClass && (kind == .asymmetric || Self.synchronisationNames.contains(name))
+    }
+
+    /// The classes of permissions and subscriptions of Realm's query-based synchronisation.
+    private static let synchronisationNames: Set<String> = [
+        "__User", "__Role", "__Permission", "__Class", "__Realm", "__ResultSets",
+    ]
+
+    private static let internalNames: Set<String> = [
+        "metadata", "pk", "pending_bootstraps", "client_reset_metadata", "sync_internal_schemas",
+    ]
+
     /// The index of the property of that name, or nil.
     public func index(of name: String) -> Int? { properties.firstIndex { $0.name == name } }
 }

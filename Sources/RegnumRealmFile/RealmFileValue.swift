@@ -5,7 +5,7 @@ public import Foundation
 
 /// A value of a property, or an element of a collection.
 public enum RealmFileValue: Sendable, Hashable {
-    /// No value, or a link to an object that was deleted.
+    /// No value, or a link to an object that was deleted on another device. Lists and sets of links omit such links.
     case null
     case bool(Bool)
     case int(Int64)
@@ -75,7 +75,7 @@ public struct RealmFileObjectId: Sendable, Hashable, CustomStringConvertible {
 
 /// Refers to an object of the file.
 public struct RealmFileLink: Sendable, Hashable {
-    /// The index in `RealmFile.tables` of the table that holds the object.
+    /// The index in `RealmFile.tables` of the table that holds the object; -1 for a link that names no table.
     public let tableIndex: Int
     /// The object's key; in formats up to 9 its row number.
     public let key: Int64

@@ -3,7 +3,7 @@
 
 public import Foundation
 internal import RegnumEngine
-internal import RegnumRealmFile
+public import RegnumRealmFile
 internal import RegnumSystem
 public import Regnum
 
@@ -20,7 +20,8 @@ public import Regnum
 /// into an open Realm.
 ///
 /// Thread: use an instance from one thread at a time, on any thread; with an open Realm, on that Realm's thread.
-/// Memory: bounded by the batches that are committed, plus 24 bytes for each run of objects with consecutive keys.
+/// Memory: bounded by the batches that are committed, plus 24 bytes for each run of objects with consecutive keys. In
+/// formats from 10 to 21, classes with primary keys have keys that are not consecutive: 24 bytes for each object.
 public struct RealmFileImport {
     private enum Target {
         case file(URL)
@@ -37,6 +38,9 @@ public struct RealmFileImport {
     /// True to read a new file back before it appears at its path, and to compare each value with the old file; false
     /// by default. Takes about as long as the import. Ignored by an import into an open Realm.
     public var verifies = false
+    /// The state of the old file that is imported. `.previous` is the commit before the newest one, for the recovery of a
+    /// damaged file; later writes may have overwritten parts of it. `.current` by default.
+    public var snapshot = RealmFileSnapshot.current
     /// Called about 200 times, on the thread of the import. An error that it throws ends the import, and so does
     /// cancelling the task.
     public var progress: ((RealmFileImportProgress) throws -> Void)?
@@ -82,7 +86,8 @@ public struct RealmFileImport {
     ///   more.
     @discardableResult
     public func run() throws -> RealmFileImportReport {
-        let file = try RealmFile(url: source, encryptionKey: sourceKey)
+        try Task.checkCancellation()
+        let file = try RealmFile(url: source, encryptionKey: sourceKey, snapshot: snapshot)
         let objects = try RealmFileSource(file, path: source.path)
         let report = RealmFileImportReport(of: file)
         switch target {

@@ -20,6 +20,16 @@ package final class PosixFileSystem: FileSystem {
         return PosixFile(descriptor, information.identity, path)
     }
 
+    /// Takes the exclusive lock of a whole file, which is independent of the locks of its bytes. Other programs use it.
+    /// Returns nil if another open file holds a lock of it.
+    package func lockWhole(_ path: String) throws(SystemError) -> WholeFileLock? {
+        let result = try call("open", path) { path in Descriptor.open { SystemCalls.openFile(path, .readWrite) } }
+        let descriptor = Descriptor(Int32(result))
+        let locked = SystemCalls.lockWhole(descriptor.number)
+        if locked < 0 { throw SystemError(code: Int32(-locked), "lock", path) }
+        return locked == 0 ? WholeFileLock(descriptor) : nil
+    }
+
     package func status(_ path: String) throws(SystemError) -> FileStatus? {
         var information: SystemCalls.FileInformation?
         do {
@@ -165,6 +175,13 @@ final class Descriptor: Sendable {
             SystemCalls.closeFile(number)
         }
     }
+}
+
+/// The exclusive lock of a whole file. It is released with this object, or at the end of the process.
+package final class WholeFileLock: Sendable {
+    private let descriptor: Descriptor
+
+    init(_ descriptor: Descriptor) { self.descriptor = descriptor }
 }
 
 /// An open file of the system.

@@ -18,6 +18,13 @@ private final class NumberedBytes: ByteSource {
     func check(_ range: Range<Int>) throws(RealmFileError) {}
 }
 
+extension FileBytesTests {
+    @Test("A file of more bytes than there are addresses is an error", arguments: [Int.max, 1 << 62, 1 << 48])
+    func tooLarge(byteCount: Int) {
+        #expect { try FileBytes(NumberedBytes(byteCount)) } throws: { ($0 as? RealmFileError)?.code == .unreadable }
+    }
+}
+
 @Suite struct FileBytesTests {
     // An empty value at the end of a file whose pieces are all full once belonged to a piece that does not exist.
     @Test("No bytes can be read from every offset, also from the end", arguments: [1, 65_535, 65_536, 65_537, 131_072])

@@ -14,13 +14,13 @@ extension FileBuilder {
     }
 
     /// The kinds of tables. Formats 10 and 11 do not store them.
-    enum TableKind: Int64 { case topLevel, embedded }
+    enum TableKind: Int64 { case topLevel, embedded, asymmetric }
 
-    /// A table with one cluster of objects. `place` is its index among the tables; `backlinks` is the number of unnamed
-    /// columns after the others.
+    /// A table with one cluster of objects, or with those below `root`. `place` is its index among the tables;
+    /// `backlinks` is the number of unnamed columns after the others.
     mutating func clusterTable(
-        at place: Int64, keys: [Int64], _ columns: [ClusterColumn], primaryKey: Int? = nil,
-        kind: TableKind = .topLevel, backlinks: Int = 0
+        at place: Int64, keys: [Int64] = [], _ columns: [ClusterColumn], primaryKey: Int? = nil,
+        kind: TableKind = .topLevel, backlinks: Int = 0, root: Int64? = nil
     ) -> Int64 {
         let noTable: Int64 = 0x7fff_ffff
         let named = columns.enumerated().map { Int64($0) | $1.type << 16 | $1.attributes << 22 }
@@ -29,7 +29,7 @@ extension FileBuilder {
             integers(columns.map(\.type) + unnamed.map { _ in 14 }), shortTexts(columns.map(\.name), width: 32),
             integers(columns.map(\.attributes) + unnamed.map { _ in 0 }), 0, 0, integers(named + unnamed),
         ])
-        let cluster = refs([integers(keys)] + columns.map(\.root) + unnamed.map { _ in 0 })
+        let cluster = root ?? refs([integers(keys)] + columns.map(\.root) + unnamed.map { _ in 0 })
         let targets = integers(columns.map { $0.target ?? noTable } + unnamed.map { _ in 0 })
         var top = [spec, 0, cluster, Tagged(place), 0, Tagged(0), Tagged(0), targets, 0, Tagged(0), 0]
         top.append(primaryKey.map { Tagged(named[$0]) } ?? 0)

@@ -155,6 +155,9 @@ import Testing
         #expect { try Realm(configuration: self.configuration(other, version: 6)) } throws: {
             ($0 as? Realm.Error)?.reason == .newerSchemaVersion
         }
+        // Nothing was imported: a newer program, or one that uses Realm, opens the file.
+        #expect(try RealmFile(url: other).schemaVersion == 7)
+        #expect(try !scratch.names.contains("other.realm.legacy"))
     }
 
     @Test("A file without a schema version opens with any version, and no migration block runs")

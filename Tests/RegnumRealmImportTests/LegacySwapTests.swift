@@ -6,6 +6,7 @@ import RealmSwift
 import RegnumRealmFile
 @testable import RegnumRealmImport
 import RegnumSystem
+import Synchronization
 import Testing
 
 @Suite("Replacing an app's file") struct LegacySwapTests {
@@ -71,6 +72,55 @@ import Testing
         _ = try NewFileImport(source: source, report: RealmFileImportReport()).run(into: new)
         #expect(throws: SystemError.self) { try new.rename() }
         #expect(try !scratch.names.contains("new.realm"))
+    }
+
+    @Test("A file that a process has open with Realm is not imported")
+    func openInRealm() throws {
+        let scratch = try Scratch()
+        let swap = try swap(scratch, FaultyFileSystem())
+        let before = try Data(contentsOf: scratch["default.realm"])
+        let lock = scratch["default.realm.lock"]
+        try Data("realm-core".utf8).write(to: lock)
+        // A process of Realm holds a shared lock of the whole file.
+        let other = open(lock.path, O_RDWR)
+        try #require(other >= 0 && flock(other, LOCK_SH) == 0)
+        #expect { try swap.run() } throws: { ($0 as? Realm.Error)?.reason == .busy }
+        #expect(try Data(contentsOf: scratch["default.realm"]) == before)
+        #expect(try scratch.names == ["default.realm"])
+        #expect(FileManager.default.fileExists(atPath: lock.path))
+        close(other)
+        #expect(try swap.run())
+        try expectImported(scratch, ["default.realm", "default.realm.legacy"])
+    }
+
+    @Test("A file that is written to during the import is not replaced", arguments: [true, false])
+    func writtenMeanwhile(changesHeader: Bool) throws {
+        let scratch = try Scratch()
+        var swap = try swap(scratch, FaultyFileSystem(), keepsOriginal: false)
+        let url = scratch["default.realm"]
+        let calls = Mutex(0)
+        swap = LegacySwap(
+            path: swap.path, configuration: swap.configuration, keepsOriginal: false, progress: nil,
+            report: { _ in
+                guard
+                    calls.withLock({
+                        $0 += 1; return $0
+                    }) == 1
+                else { return }
+                let handle = try FileHandle(forWritingTo: url)
+                // The import has read the header, and does not read it again.
+                if changesHeader {
+                    try handle.write(contentsOf: Data([0xff]))
+                } else {
+                    try handle.seekToEnd()
+                    try handle.write(contentsOf: Data(count: 8))
+                }
+                try handle.close()
+            })
+        #expect { try swap.run() } throws: { ($0 as? Realm.Error)?.reason == .busy }
+        #expect(try scratch.names == ["default.realm"])
+        let start = try Data(contentsOf: url).prefix(24)
+        #expect(start[16..<20] == Data("T-DB".utf8))
     }
 
     @Test("A process that waits for another one's import asks a few hundred times a second, and ends in time")

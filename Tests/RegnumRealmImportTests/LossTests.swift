@@ -71,6 +71,83 @@ import Testing
             realm.dynamicObjects("Text").map { $0["interned"] as? String } == ["fine", "\u{FFFD}", "a\u{FFFD}"])
     }
 
+    @Test(
+        "Tables without a class are noted, and links and tables in values of any type that cannot be held are reported")
+    func placeless() throws {
+        let scratch = try Scratch()
+        var builder = FileBuilder(format: 24)
+        // Type 12 is a link without a table.
+        let any = builder.refs([builder.integers([12 + 1 | 7 << 8]), 0, 0, 0, 0])
+        let row = FileBuilder.ClusterColumn(name: "a", type: 0, root: builder.integers([1, 2]))
+        let tables = [
+            (
+                "class_A",
+                builder.clusterTable(
+                    at: 0, keys: [0], [.init(name: "any", type: 6, attributes: 16, root: any)])
+            ),
+            ("people", builder.clusterTable(at: 1, keys: [0, 1], [row])),
+            ("flx_metadata", builder.clusterTable(at: 2, keys: [0, 1], [row])),
+        ]
+        try Data(builder.file(tables: tables)).write(to: scratch["new format.realm"])
+        let report = try RealmFileImport(from: scratch["new format.realm"], to: scratch["new.realm"]).run()
+        #expect(report.notes == ["Table 'people' with 2 objects belongs to no class and is left out."])
+        #expect(report.losses.map { "\($0.property ?? "-") \($0.key)" } == ["any 0"])
+
+        let old = try file(scratch) { builder in
+            let values = builder.refs([builder.integers([5]), builder.refs([Tagged(0)])])
+            return [("class_A", builder.legacyTable([("any", 6, 0, values)]))]
+        }
+        let second = try RealmFileImport(from: old, to: scratch["second.realm"]).run()
+        #expect(second.losses.map { "\($0.property ?? "-") \($0.key)" } == ["any 0"])
+        let exported = try ObjectJSON.export(old) { _ in }
+        #expect(exported.losses.count == 1)
+    }
+
+    @Test("Asymmetric classes and the classes of synchronisation are left out with a note")
+    func synchronisation() throws {
+        let scratch = try Scratch()
+        var builder = FileBuilder(format: 24)
+        let column = FileBuilder.ClusterColumn(name: "a", type: 0, root: builder.integers([1, 2]))
+        let tables = [
+            ("class_A", builder.clusterTable(at: 0, keys: [0, 1], [column])),
+            ("class_Event", builder.clusterTable(at: 1, keys: [0, 1], [column], kind: .asymmetric)),
+            ("class___Role", builder.clusterTable(at: 2, keys: [0, 1], [column])),
+        ]
+        try Data(builder.file(tables: tables)).write(to: scratch["old.realm"])
+        let report = try RealmFileImport(from: scratch["old.realm"], to: scratch["new.realm"]).run()
+        #expect(report.classes.map(\.name) == ["A"] && report.isComplete)
+        #expect(
+            report.notes == [
+                "Class 'Event' is asymmetric and is left out: its 2 objects wait to be sent.",
+                "Class '__Role' belongs to Realm's synchronisation and is left out.",
+            ])
+        let realm = try Realm(configuration: Realm.Configuration(fileURL: scratch["new.realm"], objectTypes: []))
+        #expect(realm.dynamicObjects("A").count == 2)
+    }
+
+    @Test("Null in a list of links of JSON lines is reported, and dates keep their fractions")
+    func jsonLosses() throws {
+        let scratch = try Scratch()
+        let lines = [
+            #"{"classes":[{"name":"A","properties":[{"name":"list","type":"link","target":"A","collection":"list"},"#
+                + #"{"name":"at","type":"date"}]}]}"#,
+            #"{"class":"A","key":0,"value":{"list":[null],"at":{"$date":"2001-01-01T00:00:00.5Z"}}}"#,
+            #"{"class":"A","key":1,"value":{"at":{"$date":"1969-12-31T23:59:59.25Z"}}}"#,
+        ]
+        try Data(lines.joined(separator: "\n").utf8).write(to: scratch["in.json"])
+        let report = try ObjectJSON.importLines(from: scratch["in.json"], to: scratch["new.realm"])
+        #expect(report.losses.map { "\($0.property ?? "-") \($0.key)" } == ["list 0"])
+        let realm = try Realm(configuration: Realm.Configuration(fileURL: scratch["new.realm"], objectTypes: []))
+        let dates: [Date?] = realm.dynamicObjects("A").map { $0["at"] as? Date }
+        #expect(dates == [Date(timeIntervalSinceReferenceDate: 0.5), Date(timeIntervalSince1970: -0.75)])
+        let tooExact =
+            lines[0] + "\n" + #"{"class":"A","key":0,"value":{"at":{"$date":"2001-01-01T00:00:00.1234567891Z"}}}"#
+        try Data(tooExact.utf8).write(to: scratch["exact.json"])
+        #expect(throws: RealmFileImportError.self) {
+            try ObjectJSON.importLines(from: scratch["exact.json"], to: scratch["exact.realm"])
+        }
+    }
+
     @Test("Names that are invalid in Swift are mapped")
     func names() throws {
         let scratch = try Scratch()

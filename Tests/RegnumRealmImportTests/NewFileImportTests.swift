@@ -198,6 +198,53 @@ import Testing
         }
     }
 
+    @Test("The state before the last commit is imported and exported if it is asked for")
+    func previousSnapshot() throws {
+        let scratch = try Scratch()
+        func file() -> [UInt8] {
+            var builder = FileBuilder(format: 9)
+            let column: FileBuilder.LegacyColumn = ("a", 0, 0, builder.integers([7]))
+            let table = builder.legacyTable([column])
+            return builder.file(tables: [("class_A", table)])
+        }
+        // The same nodes at the same places: slot 0 leads to them, and slot 1, the current one, to nothing.
+        var bytes = file()
+        bytes.replaceSubrange(8..<16, with: [3, 0, 0, 0, 0, 0, 0, 0])
+        (bytes[21], bytes[23]) = (9, 1)
+        try Data(bytes).write(to: scratch["old.realm"])
+        var job = RealmFileImport(from: scratch["old.realm"], to: scratch["new.realm"])
+        #expect(throws: RealmFileError.self) { try job.run() }
+        job.snapshot = .previous
+        #expect(try job.run().objectsWritten == 1)
+        #expect(try ObjectJSON.export(scratch["old.realm"], snapshot: .previous) { _ in }.objectCount == 1)
+        #expect(throws: RealmFileError.self) {
+            try ObjectJSON.export(scratch["new.realm"], snapshot: .previous) { _ in }
+        }
+    }
+
+    @Test("An import is cancelled within one object")
+    func cancelledWithinObject() async throws {
+        let scratch = try Scratch()
+        let numbers = (0..<5000).map(String.init).joined(separator: ",")
+        let lines =
+            #"{"classes":[{"name":"A","properties":[{"name":"list","type":"int","collection":"list"}]}]}"# + "\n"
+            + #"{"class":"A","key":0,"value":{"list":[\#(numbers)]}}"#
+        try Data(lines.utf8).write(to: scratch["in.json"])
+        let (source, target) = (scratch["in.json"], scratch["new.realm"])
+        let phases = await Task { () -> [RealmFileImportProgress.Phase] in
+            withUnsafeCurrentTask { $0?.cancel() }
+            var phases: [RealmFileImportProgress.Phase] = []
+            do {
+                try ObjectJSON.importLines(from: source, to: target, progress: { phases.append($0.phase) })
+                Issue.record("the import has ended")
+            } catch { #expect(error is CancellationError) }
+            return phases
+        }.value
+        // The object is not complete: no progress was reported.
+        #expect(phases.isEmpty)
+        #expect(try scratch.names == ["in.json"])
+    }
+
     @Test(
         "Values of formats up to 9 are imported, and values that only they can hold are reported",
         arguments: [2, 3, 4, 5, 6, 7, 8, 9] as [UInt8])

@@ -45,6 +45,7 @@ private final class ChangingSource: ObjectSource {
     ]
     let schemaVersion: UInt64? = nil
     var replacedTextCount = 0
+    let deletedLinkCount = 0
     private let changes: Bool
     private var reads: Int64 = 0
 

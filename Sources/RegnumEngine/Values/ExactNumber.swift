@@ -62,14 +62,20 @@ struct ExactNumber {
         // The rough comparison limits the exact one to a few hundred bits.
         let (size, otherSize) = (binaryLogarithm, other.binaryLogarithm)
         if abs(size - otherSize) > 2 { return size < otherSize ? -1 : 1 }
-        // Move negative exponents to the other side.
+        let (left, right) = scaled(with: other)
+        return left.compare(right)
+    }
+
+    /// Both magnitudes as natural numbers, divided by the powers of 10 and 2 that both have. Negative exponents move to
+    /// the other side.
+    func scaled(with other: ExactNumber) -> (WideNumber, WideNumber) {
         var left = WideNumber(coefficient)
         var right = WideNumber(other.coefficient)
-        let tens = min(decimalExponent, other.decimalExponent, 0)
-        let twos = min(binaryExponent, other.binaryExponent, 0)
+        let tens = min(decimalExponent, other.decimalExponent)
+        let twos = min(binaryExponent, other.binaryExponent)
         left.scale(tens: decimalExponent - tens, twos: binaryExponent - twos)
         right.scale(tens: other.decimalExponent - tens, twos: other.binaryExponent - twos)
-        return left.compare(right)
+        return (left, right)
     }
 
     /// The logarithm to base 2, with an error below 2.
@@ -103,8 +109,10 @@ struct ExactNumber {
 }
 
 /// A natural number of any length: words of 32 bits, the lowest first.
-private struct WideNumber {
+struct WideNumber {
     private var words: [UInt32] = []
+
+    var wordCount: Int { words.count }
 
     init(_ value: UInt128) {
         var left = value

@@ -31,6 +31,9 @@
         private var metadata = [UInt8](repeating: 0, count: pageByteCount)
         private var metadataGroup = -1
         private var page = [UInt8](repeating: 0, count: pageByteCount)
+        /// The pages without contents that were read so far. A write that was interrupted leaves such pages, which no node
+        /// uses, in valid files.
+        private var gaps: [Int: Gap] = [:]
 
         init(_ plain: PlainSource, key: [UInt8]) throws(RealmFileError) {
             guard plain.byteCount > 0, plain.byteCount % Self.pageByteCount == 0 else {
@@ -55,13 +58,12 @@
                 let page = (offset + start) / Self.pageByteCount
                 let target = UnsafeMutableRawBufferPointer(rebasing: buffer[start..<start + Self.pageByteCount])
                 switch try state(of: page) {
-                case .neverWritten:
+                case .gap(let gap):
+                    gaps[page] = gap
                     isComplete = false
                 case .authentic(let counter):
+                    gaps[page] = nil
                     try decrypt(page, counter).withUnsafeBytes { target.copyMemory(from: $0) }
-                case .foreign:
-                    throw RealmFileError(
-                        .damaged, "page \(page) of the encrypted file does not match the key, or is damaged")
                 }
             }
             return isComplete
@@ -70,11 +72,12 @@
         func check(_ range: Range<Int>) throws(RealmFileError) {
             if range.isEmpty { return }
             for page in range.lowerBound / Self.pageByteCount...(range.upperBound - 1) / Self.pageByteCount {
-                if case .neverWritten = try state(of: page) {
-                    throw RealmFileError.damaged(
-                        range.lowerBound,
-                        "page \(page) of the encrypted file holds data, but was never written as a whole")
-                }
+                guard let gap = gaps[page] else { continue }
+                throw RealmFileError.damaged(
+                    range.lowerBound,
+                    "page \(page) of the encrypted file "
+                        + (gap == .neverWritten
+                            ? "holds data, but was never written as a whole" : "does not match the key, or is damaged"))
             }
         }
 
@@ -86,13 +89,18 @@
             return false
         }
 
-        private enum PageState {
+        /// The reason why a page has no contents.
+        private enum Gap {
             /// The page was never written, its first write was interrupted, or it is left over from a truncation.
             case neverWritten
-            /// The page was written with that counter, and its ciphertext is in `page`.
-            case authentic(counter: UInt32)
             /// No HMAC matches: the key is another one, or the page is damaged.
             case foreign
+        }
+
+        private enum PageState {
+            case gap(Gap)
+            /// The page was written with that counter, and its ciphertext is in `page`.
+            case authentic(counter: UInt32)
         }
 
         /// Reads the ciphertext of the page and finds the counter with which it was written.
@@ -108,13 +116,13 @@
             let entry = Array(metadata[start..<start + Self.entryByteCount])
             let last = Self.counter(entry[..<4])
             let previous = Self.counter(entry[32..<36])
-            if last == 0 { return .neverWritten }
+            if last == 0 { return .gap(.neverWritten) }
             try fill(&self.page, at: groupStart + (page % Self.pagesPerGroup + 1) * Self.pageByteCount)
             let code = authentication.code(of: self.page)
             if code == entry[4..<32] { return .authentic(counter: last) }
-            if previous == 0 { return .neverWritten }
+            if previous == 0 { return .gap(.neverWritten) }
             if code == entry[36..<64] { return .authentic(counter: previous) }
-            return self.page.allSatisfy { $0 == 0 } ? .neverWritten : .foreign
+            return .gap(self.page.allSatisfy { $0 == 0 } ? .neverWritten : .foreign)
         }
 
         /// Decrypts the page whose ciphertext is in `page`.

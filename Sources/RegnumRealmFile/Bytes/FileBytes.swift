@@ -11,6 +11,8 @@ final class FileBytes {
     static let chunkByteCount = 1 << 16
     /// The amount of memory that `trim()` may leave in use.
     static let keptByteCount = 64 << 20
+    /// The address space of a process on 64-bit systems.
+    private static let byteCountLimit = 1 << 47
 
     let byteCount: Int
     private let memory: ReservedMemory
@@ -22,14 +24,20 @@ final class FileBytes {
     init(_ source: any ByteSource) throws(RealmFileError) {
         self.source = source
         byteCount = source.byteCount
+        guard byteCount <= Self.byteCountLimit else { throw Self.tooLarge(byteCount) }
         let chunkCount = (byteCount + Self.chunkByteCount - 1) / Self.chunkByteCount
-        states = Array(repeating: .absent, count: chunkCount)
         do throws(SystemError) {
             memory = try ReservedMemory(byteCount: max(chunkCount, 1) * Self.chunkByteCount)
             try memory.ensure(memory.byteCount)
         } catch {
-            throw RealmFileError(.unreadable, "there is not enough address space for its \(byteCount) bytes")
+            throw Self.tooLarge(source.byteCount)
         }
+        // After the reservation: a sparse file may claim more bytes than there is memory for the states of its chunks.
+        states = Array(repeating: .absent, count: chunkCount)
+    }
+
+    private static func tooLarge(_ byteCount: Int) -> RealmFileError {
+        RealmFileError(.unreadable, "there is not enough address space for its \(byteCount) bytes")
     }
 
     /// The address of the byte at `offset`, from which `count` bytes can be read. The caller has checked the range.
@@ -54,7 +62,7 @@ final class FileBytes {
         loadedChunkCount = 0
     }
 
-    /// Reads the chunk if it is absent. Throws if a page of `range` in this chunk was never written.
+    /// Reads the chunk if it is absent. Throws if a page of `range` in this chunk has no contents.
     @inline(never)
     private func load(_ chunk: Int, for range: Range<Int>) throws(RealmFileError) {
         let start = chunk * Self.chunkByteCount
@@ -72,9 +80,9 @@ final class FileBytes {
 protocol ByteSource: AnyObject {
     var byteCount: Int { get }
     /// Fills `buffer`, which holds zeros, from `offset`. The range is within `byteCount`. Returns false if some of its
-    /// pages were never written; their bytes stay zero.
+    /// pages were never written or are damaged; their bytes stay zero.
     func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(RealmFileError) -> Bool
-    /// Throws if a page of the range was never written.
+    /// Throws if a page of the range was never written or is damaged. The range was read before.
     func check(_ range: Range<Int>) throws(RealmFileError)
 }
 

@@ -71,8 +71,13 @@ extension NodeReader {
                 ?? .null
         case .typedLink:
             let (table, key) = try pair(&leaf, number)
-            guard key >= 0, let tableIndex = tables.tableIndex(forKey: table) else { return .null }
+            guard key >= 0, let tableIndex = tables.tableIndex(forKey: table) else {
+                deletedLinks += 1
+                return .null
+            }
             return .link(RealmFileLink(tableIndex: tableIndex, key: key))
+        // A link without a table. It leads nowhere, and the rest of the file can be read.
+        case .link: return .link(RealmFileLink(tableIndex: -1, key: number))
         case .string, .data, .objectId, .uuid:
             return try byteValue(&leaf, number, type)
         case .list, .dictionary:
@@ -90,7 +95,9 @@ extension NodeReader {
         guard let bytes = leaf.bytes, let index = Int(exactly: number), index >= 0, index < bytes.count else {
             throw .damaged(leaf.node.ref, "a value lies outside of its leaf")
         }
+        var byteCount = 0
         let value: RealmFileValue? = try withBytes(bytes, index, isText: true) { bytes in
+            byteCount = bytes?.count ?? 0
             // A leaf of short strings cannot distinguish an empty value from null.
             let bytes = bytes ?? UnsafeRawBufferPointer(start: nil, count: 0)
             switch type {
@@ -100,6 +107,8 @@ extension NodeReader {
             default: return bytes.count == 16 ? .uuid(Self.uuid(bytes.baseAddress!)) : nil
             }
         }
+        // Many values of a hostile leaf can name the same bytes.
+        try budget.charge(byteCount, leaf.node.ref)
         guard let value else { throw .damaged(leaf.node.ref, "an identifier has another number of bytes") }
         return value
     }

@@ -79,8 +79,8 @@ extension NodeReader {
         case 9: return .float(Float(bitPattern: UInt32(truncatingIfNeeded: x)))
         case 10: return .double(Double(bitPattern: x))
         case 11: return .double(Double(bitPattern: signed))
-        // A table with columns of its own; no version of Realm's SDKs could write one.
-        case 5: return .null
+        // A table with columns of its own; no version of Realm's SDKs could write one. Its rows are not read.
+        case 5: return .rows([])
         default: throw .damaged(node.ref, "a value has the unknown type \(kind)")
         }
     }

@@ -75,6 +75,9 @@ extension NodeReader {
         guard let declared = cursor.declaredCount else {
             return try cursor.next().map { leaf throws(RealmFileError) in try decode(leaf) } ?? []
         }
+        guard declared <= elementLimit else {
+            throw .damaged(root, "a collection has \(declared) elements, which is more than its file can hold")
+        }
         var elements: [Element] = []
         while let leaf = try cursor.next() {
             elements += try decode(leaf)

@@ -7,16 +7,30 @@
 /// A limit on the bytes that reading may cost. In a valid file each node has one owner, so a scan reads no byte twice;
 /// a hostile file can refer to one node many times.
 final class WorkBudget {
+    /// The bytes that may still be read.
     private var left: Int
+    /// The bytes of elements of width 0 that may still be made. They take no bytes of the file, and a valid leaf of
+    /// 1,000 zeros takes 8 bytes there and 8,000 in memory.
+    private var emptyLeft: Int
 
-    /// Integers of width 0 take no bytes, so a valid file may cost several times its own size.
-    init(fileByteCount: Int) { left = 64 * fileByteCount + (4 << 20) }
+    /// A program may read a value several times, so a scan may cost several times the size of a valid file.
+    init(fileByteCount: Int) {
+        left = 16 * fileByteCount + (4 << 20)
+        emptyLeft = 1024 * fileByteCount + (1 << 20)
+    }
 
     @inline(__always)
     func charge(_ node: Node) throws(RealmFileError) {
-        left -= Node.headerByteCount + node.byteCount + node.count / 8
-        if left < 0 {
-            throw .damaged(node.ref, "nodes of the file refer to each other in a circle, or have several owners")
+        if node.width == 0, node.widthKind != .plain { emptyLeft -= node.count * 8 }
+        try charge(Node.headerByteCount + node.byteCount, node.ref)
+    }
+
+    /// Charges bytes of a node that are read once more.
+    @inline(__always)
+    func charge(_ byteCount: Int, _ ref: Int) throws(RealmFileError) {
+        left -= byteCount
+        if left < 0 || emptyLeft < 0 {
+            throw .damaged(ref, "nodes of the file refer to each other in a circle, or have several owners")
         }
     }
 }
@@ -26,12 +40,21 @@ final class NodeReader {
     /// The maximum depth of a tree: 64 levels of 2 children would have more nodes than a file has bytes.
     static let depthLimit = 64
 
+    /// The maximum number of elements of a node whose elements take no bytes. Realm's own leaves have at most 1,000.
+    private static let emptyElementLimit = 1 << 16
+
+    /// The maximum number of elements in one collection. They are in memory at once, so the limit grows with the file.
+    var elementLimit: Int { (4 << 20) + 8 * bytes.byteCount }
+
     let bytes: FileBytes
     /// Set at the start of each scan or lookup.
     var budget: WorkBudget
     /// The number of texts read so far in which invalid UTF-8 was replaced by U+FFFD. A text that is decoded in advance
     /// is counted each time it is read.
     var replacedTexts = 0
+    /// Links read so far whose target was deleted on another device. They are read as null, and are left out of lists
+    /// and sets.
+    var deletedLinks = 0
 
     init(_ bytes: FileBytes) {
         self.bytes = bytes
@@ -56,6 +79,9 @@ final class NodeReader {
         let node = try Node(ref: ref, bytes.pointer(at: ref, count: Node.headerByteCount))
         guard node.byteCount <= bytes.byteCount - node.start else {
             throw .damaged(ref, "the node is longer than the file")
+        }
+        guard node.width > 0 || node.widthKind == .plain || node.count <= Self.emptyElementLimit else {
+            throw .damaged(ref, "a node has \(node.count) elements without bytes")
         }
         try budget.charge(node)
         return node

@@ -33,6 +33,10 @@ struct ClusterCursor {
     private var levels: [Level] = []
     private var first: (ref: Int, start: UInt64)?
     private var lastKey: Int64?
+    /// The node that names the number of objects, and that number; nil if the root is a leaf, or after `seek`.
+    private var declared: (ref: Int, count: Int)?
+    /// The number of objects read so far.
+    private var readCount = 0
 
     init(_ reader: NodeReader, root: Int, shift: Int) {
         self.reader = reader
@@ -43,19 +47,25 @@ struct ClusterCursor {
     /// The number of objects in the tree.
     static func count(_ reader: NodeReader, root ref: Int) throws(RealmFileError) -> Int {
         let root = try reader.node(ref)
-        if root.isInner {
-            guard root.count > 2 else { throw .damaged(ref, "an inner node of objects has no children") }
-            let count = Int(truncatingIfNeeded: try reader.tagged(reader.integer(root, 2), of: root))
-            guard count >= 0 else { throw .damaged(ref, "the number of objects is negative") }
-            return count
-        }
-        return try keys(reader, root, reader.refs(root), start: 0).count
+        if root.isInner { return try declaredCount(reader, root) }
+        return try keys(reader, root, reader.refs(root), start: 0, limit: 1 << 16).count
     }
 
+    /// The number of objects below an inner node, according to that node.
+    private static func declaredCount(_ reader: NodeReader, _ node: Node) throws(RealmFileError) -> Int {
+        guard node.count > 2 else { throw .damaged(node.ref, "an inner node of objects has no children") }
+        let count = Int(truncatingIfNeeded: try reader.tagged(reader.integer(node, 2), of: node))
+        guard count >= 0 else { throw .damaged(node.ref, "the number of objects is negative") }
+        return count
+    }
+
+    /// The next cluster, or nil after the last one. Throws if the tree has another number of objects than its root names.
     mutating func next() throws(RealmFileError) -> Cluster? {
         if let (ref, start) = first {
             first = nil
-            if let cluster = try descend(reader.node(ref), start) { return cluster }
+            let root = try reader.node(ref)
+            if root.isInner { declared = (ref, try Self.declaredCount(reader, root)) }
+            if let cluster = try descend(root, start) { return cluster }
         }
         while let level = levels.last {
             guard level.next < level.children.count else {
@@ -65,6 +75,9 @@ struct ClusterCursor {
             levels[levels.count - 1].next += 1
             let child = try reader.node(level.children[level.next], of: level.node)
             if let cluster = try descend(child, level.start &+ level.starts[level.next]) { return cluster }
+        }
+        if let declared, declared.count != readCount {
+            throw .damaged(declared.ref, "a tree has \(readCount) objects, but its root names \(declared.count)")
         }
         return nil
     }
@@ -113,26 +126,29 @@ struct ClusterCursor {
 
     private mutating func cluster(_ node: Node, _ elements: [Int64], _ start: UInt64) throws(RealmFileError) -> Cluster
     {
-        let keys = try Self.keys(reader, node, elements, start: start)
+        let keys = try Self.keys(reader, node, elements, start: start, limit: 1 << shift)
         for key in keys {
             guard lastKey.map({ $0 < key }) ?? true else {
                 throw .damaged(node.ref, "the keys of objects are not in order")
             }
             lastKey = key
         }
+        readCount += keys.count
         return Cluster(node: node, keys: keys, columns: Array(elements.dropFirst()))
     }
 
     private static func keys(
-        _ reader: NodeReader, _ node: Node, _ elements: [Int64], start: UInt64
+        _ reader: NodeReader, _ node: Node, _ elements: [Int64], start: UInt64, limit: Int
     ) throws(RealmFileError) -> [Int64] {
         guard let first = elements.first else { throw .damaged(node.ref, "a cluster of objects is empty") }
         if first & 1 == 1 {
             let count = try reader.tagged(first, of: node)
-            guard count >= 0, count <= 1 << 16 else { throw .damaged(node.ref, "a cluster has \(count) objects") }
+            guard count >= 0, count <= limit else { throw .damaged(node.ref, "a cluster has \(count) objects") }
             return (0..<UInt64(count)).map { Int64(bitPattern: start &+ $0) }
         }
         guard let ref = try reader.ref(first, of: node) else { return [] }
-        return try reader.integers(at: ref, isUnsigned: true).map { Int64(bitPattern: start &+ UInt64(bitPattern: $0)) }
+        let keys = try reader.node(ref)
+        guard keys.count <= limit else { throw .damaged(node.ref, "a cluster has \(keys.count) objects") }
+        return try reader.integers(keys, isUnsigned: true).map { Int64(bitPattern: start &+ UInt64(bitPattern: $0)) }
     }
 }

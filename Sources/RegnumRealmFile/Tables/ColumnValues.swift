@@ -10,6 +10,8 @@ enum ColumnValues {
     case texts(ByteLeaf)
     case binaries(ByteLeaf)
     case mixed(MixedLeaf)
+    /// The keys of linked objects plus 1, and the index of their table.
+    case links([Int64], target: Int)
     /// The roots of collections.
     case collections([Int64], Node)
 
@@ -18,6 +20,7 @@ enum ColumnValues {
         case .values(let values): values.count
         case .texts(let leaf), .binaries(let leaf): leaf.count
         case .mixed(let leaf): leaf.count
+        case .links(let keys, _): keys.count
         case .collections(let refs, _): refs.count
         }
     }
@@ -41,12 +44,7 @@ struct ColumnReader {
             return .collections(try reader.refs(node), node)
         }
         switch column.type {
-        case .link:
-            let target = try target(column, node)
-            // 0 is null. A negative value is a link to an object that another device deleted.
-            return .values(
-                try reader.integers(node).map { $0 > 0 ? .link(RealmFileLink(tableIndex: target, key: $0 - 1)) : .null }
-            )
+        case .link: return .links(try reader.integers(node), target: try target(column, node))
         case .string:
             var texts: DecodedTexts?
             if let ref = column.internedRef { texts = try internedTexts(ref) }
@@ -65,6 +63,10 @@ struct ColumnReader {
         case .values(let values): return values[index]
         case .texts(let leaf): return try reader.text(leaf, index)
         case .binaries(let leaf): return try reader.binary(leaf, index)
+        case .links(let keys, let target):
+            // 0 is null. A negative value is a link to an object that another device deleted.
+            if keys[index] < 0 { reader.deletedLinks += 1 }
+            return keys[index] > 0 ? .link(RealmFileLink(tableIndex: target, key: keys[index] - 1)) : .null
         case .mixed(var leaf):
             let value = try reader.mixed(&leaf, index, tables, depth: 0)
             // Keeps the parts of the leaf that were read.
@@ -82,10 +84,16 @@ struct ColumnReader {
                     try reader.dictionary(root, keyType: column.keyType, tables, depth: 0)
                 } ?? [])
         }
-        let values =
+        var values =
             try root.map { root throws(RealmFileError) in
                 try reader.tree(root) { node throws(RealmFileError) in try elements(column, node) }
             } ?? []
+        if column.type == .link {
+            // The tree counts links to deleted objects, too.
+            let count = values.count
+            values.removeAll { $0 == .null }
+            reader.deletedLinks += count - values.count
+        }
         return column.attributes.contains(.set) ? .set(values) : .list(values)
     }
 
@@ -104,10 +112,11 @@ struct ColumnReader {
         case .data: return try reader.binaryValues(reader.binaryLeaf(node))
         case .mixed: return try reader.mixedValues(node, tables, depth: 0)
         case .link:
-            // An element is a key. A negative key is a link to an object that another device deleted.
+            // An element is a key. A negative key is a link to an object that another device deleted; `collection`
+            // removes it.
             let target = try target(column, node)
-            return try reader.integers(node).compactMap {
-                $0 >= 0 ? .link(RealmFileLink(tableIndex: target, key: $0)) : nil
+            return try reader.integers(node).map {
+                $0 >= 0 ? .link(RealmFileLink(tableIndex: target, key: $0)) : .null
             }
         case .typedLink:
             let pairs = try reader.integers(node)

@@ -45,14 +45,16 @@ struct RealmSchemaReader {
         let refs = try reader.refs(tablesNode)
         guard names.count >= refs.count else { throw .damaged(tablesNode.ref, "the file has more tables than names") }
         try checkUpgrade(names, refs)
-        var tops: [TableTop] = []
+        var tops = TableTops()
+        var seen: Set<Int> = []
         for (place, ref) in refs.enumerated() where ref & 1 == 0 {
             guard let ref = try reader.ref(ref, of: tablesNode) else { continue }
+            guard seen.insert(ref).inserted else { throw .damaged(ref, "two tables are the same one") }
             tops.append(
                 try locating(names[place]) { () throws(RealmFileError) in try tableTop(ref, place, names[place]) })
         }
         let keys = try primaryKeys(tops)
-        for (index, table) in tops.enumerated() {
+        for (index, table) in tops.all.enumerated() {
             contents.tables.append(
                 try locating(table.name) { () throws(RealmFileError) in
                     try self.table(table, index, tops, keys[table.name])
@@ -69,6 +71,23 @@ struct RealmSchemaReader {
         let node: Node
         let elements: [Int64]
         let key: Int64
+    }
+
+    /// The top arrays of all tables.
+    struct TableTops {
+        private(set) var all: [TableTop] = []
+        private var byPlace: [Int64: Int] = [:]
+        private var byKey: [Int64: Int] = [:]
+
+        mutating func append(_ top: TableTop) {
+            byPlace[Int64(top.place)] = all.count
+            byKey[top.key] = all.count
+            all.append(top)
+        }
+
+        /// The index of the table at that index of the file's array of tables.
+        func index(ofPlace place: Int64) -> Int? { byPlace[place] }
+        func index(ofKey key: Int64) -> Int? { byKey[key] }
     }
 
     private func checkUpgrade(_ names: [String], _ refs: [Int64]) throws(RealmFileError) {
@@ -99,7 +118,7 @@ struct RealmSchemaReader {
     // MARK: Tables
 
     private func table(
-        _ top: TableTop, _ index: Int, _ tops: [TableTop], _ legacyPrimaryKey: String?
+        _ top: TableTop, _ index: Int, _ tops: TableTops, _ legacyPrimaryKey: String?
     ) throws(RealmFileError) -> RealmFileTable {
         let spec = try isLegacy ? legacySpec(top.elements[0], top.node, tops) : self.spec(top, tops)
         var primaryKey: Int?
@@ -155,7 +174,7 @@ struct RealmSchemaReader {
     }
 
     private func property(
-        _ column: FileColumn, name: String, storedName: String, isPrimaryKey: Bool, _ tops: [TableTop]
+        _ column: FileColumn, name: String, storedName: String, isPrimaryKey: Bool, _ tops: TableTops
     ) -> RealmFileProperty {
         var collection = RealmFileProperty.Collection.none
         if column.attributes.contains(.list) { collection = .list }
@@ -181,7 +200,7 @@ struct RealmSchemaReader {
             hasFullTextIndex: column.attributes.contains(.fullText))
     }
 
-    private static func valueType(_ column: FileColumn, _ tops: [TableTop]) -> RealmFileProperty.ValueType {
+    private static func valueType(_ column: FileColumn, _ tops: TableTops) -> RealmFileProperty.ValueType {
         switch column.type {
         case .int: .int
         case .bool: .bool
@@ -193,7 +212,7 @@ struct RealmSchemaReader {
         case .decimal: .decimal
         case .objectId: .objectId
         case .uuid: .uuid
-        case .link, .linkList: .link(column.targetTable.map { className(tops[$0].name) } ?? "")
+        case .link, .linkList: .link(column.targetTable.map { className(tops.all[$0].name) } ?? "")
         case .subtable: .rows
         default: .any
         }
@@ -207,7 +226,7 @@ struct RealmSchemaReader {
         var keys: [Int64] = []
     }
 
-    private func spec(_ top: TableTop, _ tops: [TableTop]) throws(RealmFileError) -> Spec {
+    private func spec(_ top: TableTop, _ tops: TableTops) throws(RealmFileError) -> Spec {
         let node = try reader.node(top.elements[0], of: top.node)
         let parts = try reader.refs(node)
         guard parts.count == 6 else {
@@ -238,7 +257,7 @@ struct RealmSchemaReader {
             var target: Int?
             if type == .link {
                 guard index < targets.count else { throw .damaged(node.ref, "a link leads to no table") }
-                target = tops.firstIndex { $0.key == targets[index] }
+                target = tops.index(ofKey: targets[index])
                 guard target != nil else { throw .damaged(node.ref, "the links of '\(names[place])' lead to no table") }
             }
             var internedRef: Int?
@@ -262,7 +281,7 @@ struct RealmSchemaReader {
     }
 
     private func legacySpec(
-        _ element: Int64, _ parent: Node, _ tops: [TableTop], depth: Int = 0
+        _ element: Int64, _ parent: Node, _ tops: TableTops, depth: Int = 0
     ) throws(RealmFileError) -> Spec {
         let node = try reader.node(element, of: parent)
         guard depth < 8 else { throw .damaged(node.ref, "tables are nested too deep") }
@@ -295,7 +314,7 @@ struct RealmSchemaReader {
             case .subtable: rows = try legacySpec(next(&targets), node, tops, depth: depth + 1).columns
             case .link, .linkList:
                 let place = try reader.tagged(next(&targets), of: node)
-                target = tops.firstIndex { $0.place == place }
+                target = tops.index(ofPlace: place)
                 guard target != nil else { throw .damaged(node.ref, "a link leads to no table") }
             case .backlink: _ = try (next(&targets), next(&targets))
             default: break
@@ -322,8 +341,8 @@ struct RealmSchemaReader {
     // MARK: Primary keys up to format 9
 
     /// The primary key properties by table name. The table `pk` has a row for each class.
-    private func primaryKeys(_ tops: [TableTop]) throws(RealmFileError) -> [String: String] {
-        guard isLegacy, let top = tops.first(where: { $0.name == "pk" }) else { return [:] }
+    private func primaryKeys(_ tops: TableTops) throws(RealmFileError) -> [String: String] {
+        guard isLegacy, let top = tops.all.first(where: { $0.name == "pk" }) else { return [:] }
         let spec = try legacySpec(top.elements[0], top.node, tops)
         guard let table = spec.names.firstIndex(of: "pk_table"), let property = spec.names.firstIndex(of: "pk_property")
         else { return [:] }

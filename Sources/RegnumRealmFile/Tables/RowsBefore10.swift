@@ -105,12 +105,16 @@ struct LegacyColumn {
     private var offset = 0
     /// The number of elements in the column according to its root, if it has one.
     private(set) var declaredCount: Int?
+    /// The number of elements in the leaves that were read.
+    private var readCount = 0
+    private let root: Int
 
     /// The number of values of the leaf that were not skipped.
     var left: Int { leaf.count - offset }
 
     init(_ reader: NodeReader, _ column: FileColumn, root: Int) throws(RealmFileError) {
         self.column = column
+        self.root = root
         var interned = DecodedTexts()
         if column.type == .internedString {
             guard let ref = column.internedRef else { throw .damaged(root, "a column of interned texts has no texts") }
@@ -135,11 +139,16 @@ struct LegacyColumn {
         declaredCount = leaves?.declaredCount
     }
 
-    /// Reads the next leaf if all values of the current one were skipped. `left` stays 0 at the end of the column.
+    /// Reads the next leaf if all values of the current one were skipped. `left` stays 0 at the end of the column. Throws
+    /// if the column then has another number of elements than its root names.
     mutating func fill(_ reader: NodeReader) throws(RealmFileError) {
         while left == 0, let node = try leaves?.next() {
             leaf = try decode(reader, node)
             offset = 0
+            readCount += leaf.count
+        }
+        if left == 0, let declaredCount, declaredCount != readCount {
+            throw .damaged(root, "a column has \(readCount) elements, but its root names \(declaredCount)")
         }
     }
 

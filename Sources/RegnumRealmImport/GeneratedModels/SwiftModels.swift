@@ -9,23 +9,28 @@ struct SwiftModels {
     private let version: UInt64?
     /// The Swift names of the classes, in the order of `classes`.
     private let names: [String]
+    /// The Swift names by the names of the classes.
+    private let namesByClass: [String: String]
 
     init(_ classes: [SourceClass], _ version: UInt64?) {
         self.classes = classes
         self.version = version
         var taken = Self.typeNames
-        names = classes.map { Self.unique(Self.identifier($0.name), suffix: "Model", &taken) }
+        let names = classes.map { Self.unique(Self.identifier($0.name), suffix: "Model", &taken) }
+        self.names = names
+        namesByClass = Dictionary(zip(classes.map(\.name), names), uniquingKeysWith: { first, _ in first })
     }
 
     var text: String {
         var lines = [
             "// The classes of a file" + (version.map { ", schema version \($0)." } ?? "."), "import RealmSwift", "",
         ]
-        for index in classes.indices { lines += classLines(index) + [""] }
+        let schema = NewSchema(classes)
+        for index in classes.indices { lines += classLines(index, schema) + [""] }
         return lines.joined(separator: "\n")
     }
 
-    private func classLines(_ index: Int) -> [String] {
+    private func classLines(_ index: Int, _ schema: NewSchema) -> [String] {
         let sourceClass = classes[index]
         let base = sourceClass.kind == .embedded ? "EmbeddedObject" : "Object"
         var lines: [String] = []
@@ -33,18 +38,19 @@ struct SwiftModels {
         lines.append("class \(Self.quoted(names[index])): \(base) {")
         var taken = Self.memberNames
         var mapping: [(String, String)] = []
-        let schema = NewSchema(classes)
+        let columns = Dictionary(
+            uniqueKeysWithValues: zip(schema.carried[index], schema.tables[index].columns))
+        let reasons = Dictionary(uniqueKeysWithValues: schema.dropped[index].map { ($0.source, $0.reason) })
         for (place, property) in sourceClass.properties.enumerated() {
-            guard schema.carried[index].contains(place) else {
+            guard let column = columns[place] else {
                 let reason =
-                    schema.dropped[index].first { $0.source == place }?.reason
-                    ?? "it belongs to Realm's synchronisation"
+                    reasons[place] ?? "it belongs to Realm's synchronisation"
                 lines.append("    // '\(Self.comment(property.name))' is left out: \(Self.comment(reason))")
                 continue
             }
             let name = Self.unique(Self.identifier(property.name), suffix: "Value", &taken)
             if name != property.name { mapping.append((name, property.name)) }
-            lines.append("    \(attribute(property, schema, index, place)) var \(Self.quoted(name)): \(type(property))")
+            lines.append("    \(attribute(column)) var \(Self.quoted(name)): \(type(property))")
         }
         if names[index] != sourceClass.name {
             lines += [
@@ -59,10 +65,7 @@ struct SwiftModels {
         return lines + ["}"]
     }
 
-    private func attribute(_ property: SourceProperty, _ schema: NewSchema, _ index: Int, _ place: Int) -> String {
-        guard let column = schema.carried[index].firstIndex(of: place).map({ schema.tables[index].columns[$0] }) else {
-            return "@Persisted"
-        }
+    private func attribute(_ column: NewColumn) -> String {
         if column.isPrimaryKey { return "@Persisted(primaryKey: true)" }
         if column.isContentIndexed { return "@Persisted(indexed: .fullText)" }
         return column.isIndexed ? "@Persisted(indexed: true)" : "@Persisted"
@@ -84,7 +87,7 @@ struct SwiftModels {
         case .uuid: value = "UUID"
         case .any, .rows: (value, isOptional) = ("AnyRealmValue", false)
         case .link(let target):
-            value = classes.firstIndex { $0.name == target }.map { Self.quoted(names[$0]) } ?? "Object"
+            value = namesByClass[target].map { Self.quoted($0) } ?? "Object"
             isOptional = property.collection == .none || property.collection == .dictionary
         }
         let element = value + (isOptional ? "?" : "")

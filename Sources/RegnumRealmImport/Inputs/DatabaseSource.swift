@@ -12,6 +12,7 @@ final class DatabaseSource: ObjectSource {
     let classes: [SourceClass]
     let schemaVersion: UInt64?
     let replacedTextCount = 0
+    let deletedLinkCount = 0
 
     init(_ session: Session) {
         self.session = session

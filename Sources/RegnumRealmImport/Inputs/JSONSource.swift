@@ -16,6 +16,7 @@ final class JSONSource: ObjectSource {
     private(set) var classes: [SourceClass] = []
     private(set) var schemaVersion: UInt64?
     let replacedTextCount = 0
+    let deletedLinkCount = 0
     private let path: String
     private let reader: LineReader
     private var hasSchema = false
@@ -66,6 +67,8 @@ final class JSONSource: ObjectSource {
             at: offset,
             { line, next in
                 number += 1
+                // The index takes long, and no progress is reported meanwhile.
+                if number & 255 == 0 { try Task.checkCancellation() }
                 if line.allSatisfy({ $0 == 0x20 || $0 == 0x0d || $0 == 0x09 }) { return next }
                 let json = try Self.parse(line, "Line \(number)")
                 if SchemaJSON.isSchema(json) {

@@ -52,6 +52,8 @@ protocol ObjectSource: AnyObject {
     var schemaVersion: UInt64? { get }
     /// The number of texts read so far in which invalid UTF-8 was replaced by U+FFFD.
     var replacedTextCount: Int { get }
+    /// The number of links read so far whose target was deleted on another device.
+    var deletedLinkCount: Int { get }
     /// Returns the index in `classes` for the table number of a `RealmFileLink`; nil if the table belongs to no class.
     func classIndex(ofTable table: Int) -> Int?
     /// Returns a cursor before the first object of the class at `index` in `classes`.
@@ -74,7 +76,7 @@ final class RealmFileSource: ObjectSource {
     /// Throws `.damaged` if two classes, or two properties of one class, have the same name.
     init(_ file: RealmFile, path: String) throws(RealmFileError) {
         self.file = file
-        tables = file.classes.filter { !$0.name.isEmpty }
+        tables = file.classes.filter { !$0.name.isEmpty && !$0.isOfSynchronisation }
         classes = tables.map { SourceClass($0) }
         for (index, table) in tables.enumerated() { indexes[table.index] = index }
         try SourceClass.check(classes, path)
@@ -82,6 +84,7 @@ final class RealmFileSource: ObjectSource {
 
     var schemaVersion: UInt64? { file.schemaVersion }
     var replacedTextCount: Int { file.replacedTextCount }
+    var deletedLinkCount: Int { file.deletedLinkCount }
     func classIndex(ofTable table: Int) -> Int? { indexes[table] }
     func objects(ofClass index: Int) -> RealmFileCursor { file.objects(of: tables[index]) }
 }

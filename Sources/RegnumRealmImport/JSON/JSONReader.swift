@@ -190,10 +190,7 @@ struct JSONReader {
             if let other = whole.member(besides: "$date") {
                 throw Problem(words: "a '$date' with a text has the member '\(other)' beside it")
             }
-            guard let date = try? Date(text, strategy: .iso8601) else { throw Problem(words: "'\(text)' is no date") }
-            let seconds = date.timeIntervalSince1970.rounded(.towardZero)
-            return RealmFileDate(
-                seconds: Int64(seconds), nanoseconds: Int32((date.timeIntervalSince1970 - seconds) * 1e9))
+            return try self.date(text)
         }
         guard let number = integer(json) else { throw Problem(words: "'$date' is no number") }
         guard let rest = whole["$nanoseconds"].map(integer) ?? 0 else {
@@ -206,6 +203,29 @@ struct JSONReader {
         }
         guard rest.magnitude < 1_000_000 else { throw Problem(words: "'$nanoseconds' is a millisecond or more") }
         return RealmFileDate(seconds: number / 1000, nanoseconds: Int32(number % 1000 * 1_000_000 + rest))
+    }
+
+    /// Parses a date in the form of ISO 8601, such as "2024-02-29T12:00:00.25Z", with up to nine digits of a fraction.
+    private func date(_ text: String) throws -> RealmFileDate {
+        var whole = text
+        var nanoseconds: Int32 = 0
+        if let point = text.firstIndex(of: ".") {
+            let digits = text[text.index(after: point)...].prefix { $0.isASCII && $0.isNumber }
+            let isExact = digits.dropFirst(9).allSatisfy { $0 == "0" }
+            guard !digits.isEmpty, isExact else {
+                throw Problem(words: "'\(text)' is no date with at most nine digits after the point")
+            }
+            let nine = digits.prefix(9)
+            nanoseconds = Int32(nine + String(repeating: "0", count: 9 - nine.count)) ?? 0
+            whole = String(text[..<point]) + text[digits.endIndex...]
+        }
+        guard let date = try? Date(whole, strategy: .iso8601) else { throw Problem(words: "'\(text)' is no date") }
+        let seconds = Int64(date.timeIntervalSince1970)
+        // The nanoseconds have the sign of the seconds.
+        if seconds < 0, nanoseconds > 0 {
+            return RealmFileDate(seconds: seconds + 1, nanoseconds: nanoseconds - 1_000_000_000)
+        }
+        return RealmFileDate(seconds: seconds, nanoseconds: nanoseconds)
     }
 
     private static func objectId(_ text: String) -> RealmFileObjectId? {

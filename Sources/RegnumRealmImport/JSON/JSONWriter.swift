@@ -38,6 +38,9 @@ struct JSONWriter {
         case .dictionary(let entries):
             guard property.collection != .none else { return text(value, isAny: true) }
             return object(entries, isAny: property.type == .any)
+        case .rows where property.type == .any:
+            lose("a table within a value cannot be written")
+            return "null"
         default: return text(value, isAny: property.type == .any)
         }
     }

@@ -3,7 +3,7 @@
 
 public import Foundation
 internal import Regnum
-internal import RegnumRealmFile
+public import RegnumRealmFile
 internal import RegnumSystem
 
 /// Exports the objects of a file in Realm's or Regnum's format as JSON, one object per line, and imports such lines
@@ -24,6 +24,8 @@ public enum ObjectJSON {
     /// - Parameters:
     ///   - url: The file, in Realm's or Regnum's format. It is only read.
     ///   - encryptionKey: The 64-byte key of an encrypted file.
+    ///   - snapshot: The state of a file in Realm's format. `.previous` is the commit before the newest one, for the
+    ///     recovery of a damaged file. It is an error for a Regnum file.
     ///   - classNames: The classes to export; nil, the default, for all. Links to objects of other classes are written,
     ///     too.
     ///   - withSchema: False to omit the line with the classes. An import then cannot detect that lines are missing at
@@ -39,10 +41,11 @@ public enum ObjectJSON {
     /// - Complexity: O(size of the exported objects).
     @discardableResult
     public static func export(
-        _ url: URL, encryptionKey: Data? = nil, classNames: [String]? = nil, withSchema: Bool = true,
+        _ url: URL, encryptionKey: Data? = nil, snapshot: RealmFileSnapshot = .current, classNames: [String]? = nil,
+        withSchema: Bool = true,
         progress: ((RealmFileImportProgress) throws -> Void)? = nil, write: (Data) throws -> Void
     ) throws -> ObjectJSONReport {
-        let source = try OpenedSource.open(url, encryptionKey: encryptionKey)
+        let source = try OpenedSource.open(url, encryptionKey: encryptionKey, snapshot: snapshot)
         return try RealmFileImport.writing(url.path) {
             try export(source, classNames, withSchema: withSchema, path: url.path, progress, write)
         }
@@ -55,6 +58,8 @@ public enum ObjectJSON {
     ///   - url: The file, in Realm's or Regnum's format. It is only read.
     ///   - target: The path of the new file. It is an error if a file exists there. It gets the access rights of `url`.
     ///   - encryptionKey: The 64-byte key of an encrypted file. The lines are not encrypted.
+    ///   - snapshot: The state of a file in Realm's format. `.previous` is the commit before the newest one, for the
+    ///     recovery of a damaged file. It is an error for a Regnum file.
     ///   - classNames: The classes to export; nil, the default, for all.
     ///   - withSchema: False to omit the line with the classes.
     ///   - progress: Called about 200 times, on the calling thread. An error that it throws ends the export, and so
@@ -65,13 +70,15 @@ public enum ObjectJSON {
     /// - Complexity: O(size of the exported objects).
     @discardableResult
     public static func export(
-        _ url: URL, to target: URL, encryptionKey: Data? = nil, classNames: [String]? = nil, withSchema: Bool = true,
+        _ url: URL, to target: URL, encryptionKey: Data? = nil, snapshot: RealmFileSnapshot = .current,
+        classNames: [String]? = nil,
+        withSchema: Bool = true,
         progress: ((RealmFileImportProgress) throws -> Void)? = nil
     ) throws -> ObjectJSONReport {
         let path = target.standardizedFileURL.path
         return try RealmFileImport.writing(path) {
             if try PosixFileSystem.shared.status(path) != nil { throw Realm.Error.fileExists(path) }
-            let source = try OpenedSource.open(url, encryptionKey: encryptionKey)
+            let source = try OpenedSource.open(url, encryptionKey: encryptionKey, snapshot: snapshot)
             let output = try OutputFile(at: path, like: url.path)
             let report = try export(
                 source, classNames, withSchema: withSchema, path: url.path, progress, output.write)

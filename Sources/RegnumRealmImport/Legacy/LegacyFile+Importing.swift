@@ -2,13 +2,15 @@
 // Imports the file of a configuration when it is opened, and replaces it with the new file.
 //
 //   1  lock a byte of the old file; a process that waited for this lock finds Regnum's file, and does not import
-//   2  import into a temporary file in the same folder, read it back, and compare it with the old file
-//   3  give the old file a second name, NAME.legacy, if it is to be kept
-//   4  delete Realm's lock file, because Regnum's lock file has the same name
-//   5  rename the new file to the name of the old one
+//   2  lock Realm's lock file as a whole, as Realm does while it has the file open
+//   3  import into a temporary file in the same folder, read it back, and compare it with the old file
+//   4  give the old file a second name, NAME.legacy, if it is to be kept
+//   5  check that nothing was written to the old file since step 3 began
+//   6  delete Realm's lock file, because Regnum's lock file has the same name
+//   7  rename the new file to the name of the old one
 //
-// If a process is killed before step 5, the old file is unchanged, possibly with a second name, and is imported again
-// when it is next opened. After step 5 the new file has replaced the old one, and there is nothing left to import.
+// If a process is killed before step 7, the old file is unchanged, possibly with a second name, and is imported again
+// when it is next opened. After step 7 the new file has replaced the old one, and there is nothing left to import.
 
 internal import Foundation
 internal import RegnumEngine
@@ -18,14 +20,17 @@ public import Regnum
 
 extension LegacyFile {
     /// Returns the setting that imports a file in Realm's format when it is opened: all classes and objects, and the
-    /// schema version, from which migration blocks then run as they do in Realm.
+    /// schema version, from which migration blocks then run as they do in Realm. As in Realm, a schema version above that
+    /// of the configuration is an error; the old file is not imported then and remains, unless
+    /// `deleteRealmIfMigrationNeeded` is set.
     ///
     /// Opening the Realm takes as long as the import and its verification, O(size of the old file). If the import
     /// fails, opening throws `Realm.Error`, or `CancellationError` if the task is cancelled, and the old file remains.
     ///
     /// The `encryptionKey` of the configuration decrypts the old file and encrypts the new one. Other processes that
     /// open the file wait up to the `busyTimeout` of their configuration, without limit if it has none, and then throw
-    /// `Realm.Error`. No process may have the file open with Realm itself.
+    /// `Realm.Error`. If a process has the file open with Realm itself, or has written to it during the import, opening
+    /// throws `Realm.Error` with the reason `.busy`, and the old file remains.
     ///
     /// - Parameters:
     ///   - keepOriginal: True to keep the old file beside the new one, as `NAME.legacy`, or `NAME.legacy-2` and so on
@@ -114,8 +119,48 @@ struct LegacySwap {
         return count == 8 && word == FileHeader.magic
     }
 
+    /// The beginning and the length of a file. Each commit of Realm changes the header of a plain file, and the metadata
+    /// of the first page of an encrypted one.
+    private struct State: Equatable {
+        let start: [UInt8]
+        let byteCount: Int
+
+        init(_ file: any File) throws(SystemError) {
+            byteCount = try file.byteCount()
+            var bytes: (UInt64, UInt64, UInt64) = (0, 0, 0)
+            _ = try withUnsafeMutableBytes(of: &bytes) { bytes throws(SystemError) in try file.read(bytes, at: 0) }
+            start = withUnsafeBytes(of: bytes) { Array($0) }
+        }
+    }
+
+    /// Takes the lock that Realm shares among the processes that have the file open. Returns nil if there is no lock file:
+    /// then no process has the file open. Throws `Realm.Error` if another process has the lock.
+    private func lockAgainstRealm() throws -> WholeFileLock? {
+        let lockPath = path + ".lock"
+        guard try files.status(lockPath)?.kind == .file else { return nil }
+        if let lock = try PosixFileSystem.shared.lockWhole(lockPath) { return lock }
+        throw Realm.Error(
+            .fail, .busy,
+            "Another process has the file '\(path)' open with Realm: close it there, and open the file again.",
+            fileURL: URL(fileURLWithPath: path))
+    }
+
     private func swap(_ old: any File) throws {
+        let realmLock = try lockAgainstRealm()
+        defer { withExtendedLifetime(realmLock) {} }
+        let before = try State(old)
         let file = try RealmFile(url: URL(fileURLWithPath: path), encryptionKey: configuration.encryptionKey)
+        // Opening the new file would fail, as it does in Realm. The old one must not be replaced by it: an older release of
+        // the app that still uses Realm may need it.
+        if let version = file.schemaVersion, version > configuration.schemaVersion,
+            !configuration.deleteRealmIfMigrationNeeded
+        {
+            throw Realm.Error(
+                .fail, .newerSchemaVersion,
+                "Provided schema version \(configuration.schemaVersion) is less than last set version \(version) of the file "
+                    + "'\(path)' in Realm's own format. It was not imported. Raise `schemaVersion` to \(version) or more.",
+                fileURL: URL(fileURLWithPath: path))
+        }
         let source = try RealmFileSource(file, path: path)
         let new = try NewFile(
             beside: path, like: path, isReplacement: true, key: configuration.encryptionKey, in: files)
@@ -126,6 +171,12 @@ struct LegacySwap {
         try report?(made)
         // After a loss, the old file is the only complete copy: keep it.
         if keepsOriginal || !made.isComplete { try keepOriginal(old.identity) }
+        guard try State(old) == before else {
+            throw Realm.Error(
+                .fail, .busy,
+                "Another process has written to the file '\(path)' during its import: close it there, and open the file "
+                    + "again.", fileURL: URL(fileURLWithPath: path))
+        }
         try deleteLockFile()
         try new.replace()
     }
@@ -182,8 +233,8 @@ struct LegacySwap {
 
 extension Realm.Error {
     fileprivate static let adviceOnOldFile =
-        "The file was not changed. Restore it from a backup, or read its last commit but one with `RealmFile` of the "
-        + "module RegnumRealmFile and `snapshot: .previous`."
+        "The file was not changed. Restore it from a backup, or import its last commit but one with `RealmFileImport` and "
+        + "`snapshot = .previous`, or with `regnum import-realm --previous`."
 
     /// Creates the error that opening throws for an error in a file in Realm's format.
     init(_ error: RealmFileError, _ path: String) {

@@ -54,7 +54,7 @@ struct NewSchema {
     private(set) var notes: [String] = []
 
     init(_ classes: [SourceClass]) {
-        let names = Set(classes.map(\.name))
+        let kinds = Dictionary(classes.map { ($0.name, $0.kind) }, uniquingKeysWith: { first, _ in first })
         for sourceClass in classes {
             var table = NewTable(name: sourceClass.name, isEmbedded: sourceClass.kind == .embedded, columns: [])
             if sourceClass.kind == .asymmetric {
@@ -68,7 +68,7 @@ struct NewSchema {
                     )
                     continue
                 }
-                if let reason = refusal(of: property, classes, names) {
+                if let reason = refusal(of: property, kinds) {
                     dropped.append(DroppedPlan(source: place, name: property.name, reason: reason))
                     continue
                 }
@@ -82,13 +82,12 @@ struct NewSchema {
     }
 
     /// Returns the reason why no column can hold the property; nil if a column can.
-    private func refusal(of property: SourceProperty, _ classes: [SourceClass], _ names: Set<String>) -> String? {
+    private func refusal(of property: SourceProperty, _ kinds: [String: RealmFileTable.Kind]) -> String? {
         switch property.type {
         case .rows: return "a Regnum file holds no tables within tables"
         case .link(let target):
-            guard names.contains(target) else { return "it links to table '\(target)', which belongs to no class" }
-            let isEmbedded = classes.first { $0.name == target }?.kind == .embedded
-            return isEmbedded && property.collection == .set ? "embedded objects are in no set" : nil
+            guard let kind = kinds[target] else { return "it links to table '\(target)', which belongs to no class" }
+            return kind == .embedded && property.collection == .set ? "embedded objects are in no set" : nil
         default: return nil
         }
     }
@@ -123,7 +122,8 @@ struct NewSchema {
 extension ClassPlan {
     /// Returns the plans for tables that were created from `schema`.
     static func plans(_ classes: [SourceClass], _ schema: NewSchema, _ session: Session) -> [ClassPlan] {
-        classes.enumerated().map { index, sourceClass in
+        let indexes = SourceClass.indexes(classes)
+        return classes.enumerated().map { index, sourceClass in
             guard let table = session.table(named: sourceClass.name) else {
                 preconditionFailure("a new file without the table \(sourceClass.name)")
             }
@@ -134,7 +134,7 @@ extension ClassPlan {
                     ColumnPlan(
                         source: place, name: property.name, column: columns.count,
                         definition: table.definition.columns[columns.count],
-                        targetClass: property.targetClass(among: classes)))
+                        targetClass: property.targetClass(indexes)))
             }
             return ClassPlan(
                 source: index, name: sourceClass.name, table: table.definition.key, columns: columns,
@@ -145,8 +145,16 @@ extension ClassPlan {
 }
 
 extension SourceProperty {
-    func targetClass(among classes: [SourceClass]) -> Int? {
+    /// The class to which the links lead, by the indexes of the classes; nil for other properties.
+    func targetClass(_ indexes: [String: Int]) -> Int? {
         guard case .link(let target) = type else { return nil }
-        return classes.firstIndex { $0.name == target }
+        return indexes[target]
+    }
+}
+
+extension SourceClass {
+    /// The indexes of the classes by their names.
+    static func indexes(_ classes: [SourceClass]) -> [String: Int] {
+        Dictionary(classes.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 }

@@ -10,6 +10,7 @@ final class ImportWatch {
     private var done = 0
     private let step: Int
     private var next = 0
+    private var elements = 0
 
     /// `passes` is the number of visits of each object. `progress` is called about 200 times.
     init(objects: Int, passes: Int, _ progress: ((RealmFileImportProgress) throws -> Void)?) {
@@ -28,6 +29,12 @@ final class ImportWatch {
         try progress?(
             RealmFileImportProgress(
                 phase: phase, className: className, completed: completed, total: count, fraction: fraction))
+    }
+
+    /// Call for each element of a collection: an object may have millions. Checks for cancellation every 1,024 elements.
+    func countElement() throws {
+        elements &+= 1
+        if elements & 1023 == 0 { try checkCancellation() }
     }
 
     /// Throws `CancellationError` if the task is cancelled.

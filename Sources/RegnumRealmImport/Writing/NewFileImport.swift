@@ -5,9 +5,9 @@
 internal import RegnumEngine
 
 struct NewFileImport<Source: ObjectSource> {
-    /// The cost of the objects that are committed together: 1 for each object and each kilobyte of its long values. It
-    /// bounds the memory of encrypted files, whose transactions stay in memory.
-    private static var batchCost: Int { 200_000 }
+    /// The cost of the objects that are committed together: 1 for each object and each kilobyte of its values. The
+    /// transactions of encrypted files stay in memory, so they are smaller: about 32 MB.
+    static func batchCost(isEncrypted: Bool) -> Int { isEncrypted ? 32_000 : 200_000 }
 
     var source: Source
     var report: RealmFileImportReport
@@ -36,7 +36,7 @@ struct NewFileImport<Source: ObjectSource> {
             var isDone = false
             while !isDone {
                 try writing(session) {
-                    isDone = try importer.advance(cost: Self.batchCost)
+                    isDone = try importer.advance(cost: Self.batchCost(isEncrypted: file.isEncrypted))
                     return isDone
                 }
             }

@@ -33,6 +33,8 @@ final class ObjectImporter<Source: ObjectSource> {
     private var hasLinks: [[Bool]]
     /// By class and column: the objects whose value differs from the source because of a reported loss.
     private(set) var lossy: [[KeyBits]]
+    /// By class and column: the number of links to objects that were deleted on another device.
+    private var deletedLinks: [[Int]]
 
     private var pass = Pass.objects
     private var place = 0
@@ -60,6 +62,7 @@ final class ObjectImporter<Source: ObjectSource> {
         linked = plans.map { _ in KeyBits() }
         hasLinks = plans.map { plan in plan.columns.map { _ in false } }
         lossy = plans.map { plan in plan.columns.map { _ in KeyBits() } }
+        deletedLinks = plans.map { plan in plan.columns.map { _ in 0 } }
         self.report.classes = plans.map { plan in
             var report = RealmFileImportReport.ClassReport(name: plan.name)
             report.dropped = plan.dropped.map { .init(name: $0.name, reason: $0.reason) }
@@ -136,15 +139,24 @@ final class ObjectImporter<Source: ObjectSource> {
 
     // MARK: Reading
 
-    /// Returns the value of a property. Reports texts in which invalid UTF-8 was replaced; `isExact` is false for them.
-    private func read(_ object: Source.Cursor.Item, _ source: Int, _ name: String) throws -> (
-        RealmFileValue, isExact: Bool
-    ) {
-        let before = self.source.replacedTextCount
-        let value = try object.value(at: source)
-        guard self.source.replacedTextCount > before else { return (value, true) }
-        report.lose(place, name, object.key, "bytes that are no UTF-8 are replaced by U+FFFD")
+    /// Returns the value of the column at `index` in the columns of the plan. Reports texts in which invalid UTF-8 was
+    /// replaced; `isExact` is false for them.
+    private func read(_ object: Source.Cursor.Item, _ index: Int) throws -> (RealmFileValue, isExact: Bool) {
+        let before = source.replacedTextCount
+        let value = try readLinks(object, index)
+        guard source.replacedTextCount > before else { return (value, true) }
+        report.lose(
+            place, plans[place].columns[index].name, object.key, "bytes that are no UTF-8 are replaced by U+FFFD")
         return (value, false)
+    }
+
+    /// Returns the value of the column at `index` in the columns of the plan, and counts its links to objects that were
+    /// deleted on another device. Call once for each value.
+    private func readLinks(_ object: Source.Cursor.Item, _ index: Int) throws -> RealmFileValue {
+        let before = source.deletedLinkCount
+        let value = try object.value(at: plans[place].columns[index].source)
+        deletedLinks[place][index] += source.deletedLinkCount - before
+        return value
     }
 
     /// A function that reports losses of one value, and records whether it was called.
@@ -176,7 +188,7 @@ final class ObjectImporter<Source: ObjectSource> {
         for (index, dropped) in plan.dropped.enumerated() where hasContent(try object.value(at: dropped.source)) {
             report.classes[place].dropped[index].values += 1
         }
-        var cost = 1
+        var byteCount = 0
         var collections: [(column: Int, value: RealmFileValue)] = []
         values.removeAll(keepingCapacity: true)
         lossyColumns.removeAll(keepingCapacity: true)
@@ -185,9 +197,9 @@ final class ObjectImporter<Source: ObjectSource> {
                 values.append(.null)
                 continue
             }
-            let (value, isExact) = try read(object, column.source, column.name)
+            let (value, isExact) = try read(object, index)
             if !isExact { lossyColumns.append(index) }
-            cost += Self.cost(value)
+            byteCount += ImportCost.byteCount(value)
             if column.definition.collection != .none {
                 values.append(.null)
                 if column.definition.type == .mixed, ValueConversion.hasLink(value) {
@@ -199,7 +211,7 @@ final class ObjectImporter<Source: ObjectSource> {
             }
             values.append(convert(value, column, index, object.key))
         }
-        guard let new = try store(object, plan, table) else { return cost }
+        guard let new = try store(object, plan, table) else { return ImportCost.cost(byteCount) }
         for column in lossyColumns { _ = lossy[place][column].insert(new.key) }
         for (column, value) in collections { try fill(value, column, table, new.key, object.key, isNew: new.isNew) }
         guard keys[place].add(object.key, new.key) else {
@@ -207,7 +219,7 @@ final class ObjectImporter<Source: ObjectSource> {
         }
         report.classes[place].written += 1
         if !new.isNew { report.classes[place].updated += 1 }
-        return cost
+        return ImportCost.cost(byteCount)
     }
 
     /// Converts a value of a column that is neither a collection nor a link. Returns null for a mixed value that
@@ -280,18 +292,6 @@ final class ObjectImporter<Source: ObjectSource> {
         }
     }
 
-    /// Returns the cost of a value, in addition to that of its object: 1 for each kilobyte of text or data, 16 elements
-    /// of a list or set, or 8 entries of a dictionary.
-    private static func cost(_ value: RealmFileValue) -> Int {
-        switch value {
-        case .string(let text): text.utf8.count >> 10
-        case .data(let data): data.count >> 10
-        case .list(let values), .set(let values): values.reduce(values.count >> 4) { $0 + cost($1) }
-        case .dictionary(let entries): entries.reduce(entries.count >> 3) { $0 + cost($1.value) }
-        default: 0
-        }
-    }
-
     // MARK: Collections
 
     /// Sets the collection of the column at `index` in the columns of the plan.
@@ -329,9 +329,14 @@ final class ObjectImporter<Source: ObjectSource> {
 
     /// Converts an element of a collection. Returns nil for a link that must be omitted.
     private func element(_ value: RealmFileValue, _ plan: ColumnPlan, _ losses: Losses) throws -> Value? {
+        try watch.countElement()
         switch plan.definition.type {
         case .link:
-            if value == .null { return plan.definition.collection == .dictionary ? .null : nil }
+            if value == .null {
+                if plan.definition.collection == .dictionary { return .null }
+                losses("it is null, and a \(plan.definition.collection) of links holds none")
+                return nil
+            }
             return try target(value, plan, losses).map { .link($0) }
         case .mixed: return try ValueConversion.any(value, resolve, losses.callAsFunction)
         default: return ValueConversion.scalar(value, plan.definition, losses.callAsFunction)
@@ -354,11 +359,11 @@ final class ObjectImporter<Source: ObjectSource> {
     /// Adds the ownerships of an object. Returns the cost.
     private func findOwned(by object: Source.Cursor.Item) throws -> Int {
         guard let owner = keys[place].find(object.key) else { return 1 }
-        var cost = 1
+        var byteCount = 0
         for column in plans[place].columns {
             guard let target = ownedClass(of: column) else { continue }
             let value = try object.value(at: column.source)
-            cost += Self.cost(value)
+            byteCount += ImportCost.byteCount(value)
             for case .link(let link) in ValueConversion.elements(value) {
                 guard source.classIndex(ofTable: link.tableIndex) == target, let key = keys[target].find(link.key)
                 else { continue }
@@ -369,7 +374,7 @@ final class ObjectImporter<Source: ObjectSource> {
                 }
             }
         }
-        return cost
+        return ImportCost.cost(byteCount)
     }
 
     // MARK: Links
@@ -386,10 +391,10 @@ final class ObjectImporter<Source: ObjectSource> {
         }
         let table = table()
         let isNew = !isUpdating
-        var cost = 1
+        var byteCount = 0
         for (index, column) in plan.columns.enumerated() where column.isLink || hasLinks[place][index] {
-            let value = try object.value(at: column.source)
-            cost += Self.cost(value)
+            let value = try column.isLink ? readLinks(object, index) : object.value(at: column.source)
+            byteCount += ImportCost.byteCount(value)
             if column.definition.collection != .none {
                 if column.isLink || ValueConversion.hasLink(value) {
                     try fill(value, index, table, key, object.key, isNew: isNew)
@@ -410,7 +415,7 @@ final class ObjectImporter<Source: ObjectSource> {
             if losses.isLossy { _ = lossy[place][index].insert(key) }
             if new != .null || !isNew { try table.set(new, column.column, of: key) }
         }
-        return cost
+        return ImportCost.cost(byteCount)
     }
 
     /// True if the imported object still exists. In an open Realm, other threads and processes may delete it between
@@ -465,10 +470,22 @@ final class ObjectImporter<Source: ObjectSource> {
 
     // MARK: The end
 
+    /// Adds a note for each property with links to objects that were deleted on another device.
+    private func noteDeletedLinks() {
+        for (place, plan) in plans.enumerated() {
+            for (index, column) in plan.columns.enumerated() where deletedLinks[place][index] > 0 {
+                report.notes.append(
+                    "\(deletedLinks[place][index]) links of '\(plan.name).\(column.name)' lead to objects that were deleted "
+                        + "on another device: they are nil or left out, as in Realm.")
+            }
+        }
+    }
+
     /// Ends the import: deletes the embedded objects that are not carried over, and reports them. No link leads to
     /// them.
     private func end() throws {
         isFinished = true
+        noteDeletedLinks()
         for place in plans.indices where plans[place].isEmbedded {
             guard let table = plans[place].table.flatMap({ session.table($0) }) else { continue }
             var lost: [ObjectKey] = []

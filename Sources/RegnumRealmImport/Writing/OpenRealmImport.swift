@@ -7,7 +7,7 @@ internal import RegnumEngine
 internal import RegnumRealmFile
 
 struct OpenRealmImport<Source: ObjectSource> {
-    /// The cost of the objects that are committed together: 1 for each object and each kilobyte of its long values.
+    /// The cost of the objects that are committed together: 1 for each object and each kilobyte of its values.
     private static var batchCost: Int { 20_000 }
 
     var source: Source
@@ -48,6 +48,7 @@ struct OpenRealmImport<Source: ObjectSource> {
         var seen: Set<String> = []
         let declared = realm.classSchemas
         var plans: [ClassPlan] = []
+        let indexes = SourceClass.indexes(source.classes)
         for (index, sourceClass) in source.classes.enumerated() {
             var plan = ClassPlan(
                 source: index, name: sourceClass.name, table: nil, columns: [], dropped: [], primaryKey: nil,
@@ -56,7 +57,7 @@ struct OpenRealmImport<Source: ObjectSource> {
                 let table = session.table(named: schema.name)
             {
                 seen.insert(schema.name)
-                report.notes += match(sourceClass, schema, table.definition, session, &plan)
+                report.notes += match(sourceClass, schema, table.definition, session, indexes, &plan)
             } else {
                 report.notes.append("Class '\(sourceClass.name)' of the old file is not declared.")
             }
@@ -71,7 +72,7 @@ struct OpenRealmImport<Source: ObjectSource> {
     /// Fills in `plan` for a class that both sides have. Returns the differences, one sentence each.
     private func match(
         _ sourceClass: SourceClass, _ schema: ClassSchema, _ table: TableDefinition, _ session: Session,
-        _ plan: inout ClassPlan
+        _ indexes: [String: Int], _ plan: inout ClassPlan
     ) -> [String] {
         var notes: [String] = []
         guard (sourceClass.kind == .embedded) == table.isEmbedded else {
@@ -88,7 +89,7 @@ struct OpenRealmImport<Source: ObjectSource> {
                     plan.columns.append(
                         ColumnPlan(
                             source: place, name: property.name, column: column, definition: definition,
-                            targetClass: property.targetClass(among: source.classes)))
+                            targetClass: property.targetClass(indexes)))
                 }
             } else {
                 reason = "the class has no such property"

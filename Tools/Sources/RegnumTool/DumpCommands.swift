@@ -30,6 +30,7 @@ struct DumpCommand: ParsableCommand {
     @OptionGroup var arguments: FileArguments
     @Argument(help: "Only these classes.") var classNames: [String] = []
     @Flag(help: "Leave the line with the classes out.") var noSchema = false
+    @Flag(help: "Write the state before the last commit of a file in Realm's format.") var previous = false
     @Option(help: "Write to this file, which must not be there, instead.", completion: .file()) var output: String?
 
     func run() throws {
@@ -41,7 +42,9 @@ struct DumpCommand: ParsableCommand {
             defer { file?.removeIfIncomplete() }
             var rules = noSchema || names != nil ? nil : try arguments.schemaRules()
             let made = try ObjectJSON.export(
-                arguments.url, encryptionKey: arguments.key(), classNames: names, withSchema: !noSchema,
+                arguments.url, encryptionKey: arguments.key(), snapshot: previous ? .previous : .current,
+                classNames: names,
+                withSchema: !noSchema,
                 progress: { _ in try Interruption.check() }
             ) { lines in
                 let text = rules == nil ? lines : SchemaLine.adding(rules, toFirstOf: lines)
@@ -77,6 +80,7 @@ struct LoadCommand: ParsableCommand {
 
     func run() throws {
         try reporting(on: arguments) {
+            try ReportFile.check(report, besides: [arguments.file, output, arguments.keyFile, schema])
             var classes: Data?
             if let schema {
                 do { classes = try Data(contentsOf: URL(fileURLWithPath: schema)) } catch {

@@ -20,14 +20,17 @@ struct ImportRealmCommand: ParsableCommand {
     @Option(help: "A file with the key with which the new file is encrypted.") var newKeyFile: String?
     @Option(help: "Write what was imported, and each value that was not, as JSON to this file.") var report: String?
     @Flag(help: "Read the new file back before it appears, and compare each value with the old one.") var verify = false
+    @Flag(help: "Import the state before the last commit, to recover a damaged file.") var previous = false
     @Flag(help: "Show on standard error how far it is.") var progress = false
 
     func run() throws {
         try reporting(on: arguments) {
+            try ReportFile.check(report, besides: [arguments.file, output, arguments.keyFile, newKeyFile])
             var job = RealmFileImport(from: arguments.url, to: URL(fileURLWithPath: output))
             job.sourceKey = try arguments.key()
             job.targetKey = try FileArguments.key(in: newKeyFile)
             job.verifies = verify
+            if previous { job.snapshot = .previous }
             Interruption.watch()
             let shows = progress
             job.progress = {
@@ -47,12 +50,39 @@ func finish(_ made: RealmFileImportReport, _ report: String?) throws {
     let text = made.description
     if !text.isEmpty { Output().line(text) }
     if let report {
-        do { try made.json().write(to: URL(fileURLWithPath: report)) } catch {
+        do { try made.json().write(to: URL(fileURLWithPath: report), options: .atomic) } catch {
             throw Refusal(
                 "The file is imported, but the report '\(report)' cannot be written: \(error.localizedDescription)")
         }
     }
     if !made.isComplete { throw Ending.damage }
+}
+
+/// The file of a report. It must not replace a file of the import: the old file may be the only copy of its data.
+enum ReportFile {
+    /// Throws if the file at path `report` is one of `others`, also by another path or another name of the same file.
+    static func check(_ report: String?, besides others: [String?]) throws {
+        guard let report else { return }
+        for other in others.compactMap({ $0 }) where isSame(report, other) || isSame(report, other + ".lock") {
+            throw Refusal(
+                "The report cannot be written to '\(report)', which is a file of the import: name another one.")
+        }
+    }
+
+    private static func isSame(_ one: String, _ other: String) -> Bool {
+        let (one, other) = (resolved(one), resolved(other))
+        guard one != other else { return true }
+        let files = FileManager.default
+        guard let first = try? files.attributesOfItem(atPath: one),
+            let second = try? files.attributesOfItem(atPath: other),
+            let number = first[.systemFileNumber] as? NSNumber, let device = first[.systemNumber] as? NSNumber
+        else { return false }
+        return number == second[.systemFileNumber] as? NSNumber && device == second[.systemNumber] as? NSNumber
+    }
+
+    private static func resolved(_ path: String) -> String {
+        URL(fileURLWithPath: path).standardizedFileURL.resolvingSymlinksInPath().path
+    }
 }
 
 extension RealmFileImportProgress {
