@@ -2,6 +2,7 @@
 // A damaged page of an encrypted file is an error where it is used, and only there.
 
 #if Encryption
+    import Foundation
     import RegnumSystem
     import Testing
 
