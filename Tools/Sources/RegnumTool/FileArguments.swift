@@ -111,8 +111,8 @@ struct FileArguments: ParsableArguments {
         }
     }
 
-    /// Opens the file to read it: writes nothing, and needs no permission to write. Others may write meanwhile, the
-    /// version of now stays readable.
+    /// Opens the file to read it: writes nothing, and needs no permission to write. Other processes may write; the
+    /// current version stays readable.
     func readingInspector() throws -> Inspector {
         // Throws the library's own error, also for damage that an inspector passes over.
         _ = try version()

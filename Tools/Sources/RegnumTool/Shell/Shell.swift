@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommand shell: queries and commands, one a line, from a terminal or a pipe.
+// The subcommand shell: queries and commands, one on each line, from a terminal or a pipe.
 
 import ArgumentParser
 import Foundation
