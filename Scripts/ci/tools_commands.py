@@ -160,7 +160,7 @@ def test_export_and_import():
               read('out.' + form).decode(), form)
         run('check', path('copy.realm'), says='is whole')
         run('import', people, 'Person', path('out.' + form), says='0 new, 0 updated, 50 unchanged')
-        run('export', people, 'Person', '--output', path('out.' + form), code=1, says='already')
+        run('export', people, 'Person', '--output', path('out.' + form), code=1, says='File exists')
         os.remove(path('out.' + form))
     equal(len(run('export', people, 'Person', 'id > 48', '--json').json), 2)
     # Values of each type come back as they were, here of the golden file.
@@ -256,7 +256,7 @@ def test_refused_lines():
     run('import', path('refused.realm'), 'Nothing', '-', input='a\n', code=1, says="has no class 'Nothing'")
     run('import', path('refused.realm'), 'Address', '-', input='a\n', code=1, says='is embedded')
     run('import', path('refused.realm'), 'Person', path('nothing.csv'), code=1, says='cannot be read')
-    run('import', path('refused.realm'), 'Person', '-', '--read-only', input='id\n', code=1, says='read only')
+    run('import', path('refused.realm'), 'Person', '-', '--read-only', input='id\n', code=1, says='open read-only')
 
 
 def test_stats_and_pins():
