@@ -11,20 +11,18 @@ package struct AccessorFactory: @unchecked Sendable {
     private let image: UnsafeMutableRawPointer?
     private let byteCount: Int
 
-    /// `usesImage`: whether all stored properties of the class below `ObjectBase` may be zero.
+    /// `usesImage`: whether all stored properties of the class below `ObjectBase` may be zero. Without effect if the
+    /// runtime does not have the expected layout.
     init(_ type: ObjectBase.Type, instanceSize: Int, usesImage: Bool) {
         self.type = type
         byteCount = instanceSize
-        guard usesImage else {
+        guard usesImage, RuntimeLayout.isVerified else {
             image = nil
             return
         }
         let image = UnsafeMutableRawPointer.allocate(byteCount: instanceSize, alignment: 16)
         Memory.zero(image, instanceSize)
-        // The metadata pointer, and the reference-count word of an object with one owner: the runtime stores 3 for a
-        // new native object.
-        image.storeBytes(of: unsafeBitCast(type as AnyClass, to: UInt.self), as: UInt.self)
-        image.storeBytes(of: 3, toByteOffset: MemoryLayout<UInt>.size, as: UInt.self)
+        RuntimeLayout.writeHeader(of: type, to: image)
         self.image = image
     }
 

@@ -18,8 +18,6 @@ package struct InlineNameTable {
 
     private let entries: UnsafeMutablePointer<Entry>
     private let mask: Int
-    /// The largest byte count of a String that is stored inline.
-    private static let longestName = 15
 
     /// `columns`: the column number of each property, or -1.
     init(_ schema: ClassSchema, columns: [Int]) {
@@ -28,14 +26,14 @@ package struct InlineNameTable {
         mask = capacity - 1
         entries = .allocate(capacity: capacity)
         entries.initialize(repeating: Entry(), count: capacity)
-        guard MemoryLayout<String>.size == MemoryLayout<(UInt64, UInt64)>.size else { return }
+        guard RuntimeLayout.isVerified else { return }
         for (place, property) in schema.properties.enumerated() {
             // If several properties have the same name, a lookup by text finds the first.
             guard schema.plainForms[place] != .other, schema.place(named: property.name) == place,
-                property.name.utf8.count <= Self.longestName
+                property.name.utf8.count <= RuntimeLayout.inlineByteCount
             else { continue }
             // Copied, because the name may be stored in another representation.
-            let (low, high) = Self.words(String(decoding: Array(property.name.utf8), as: UTF8.self))
+            let (low, high) = RuntimeLayout.words(of: String(decoding: Array(property.name.utf8), as: UTF8.self))
             var at = start(low, high)
             while entries[at].isTaken { at = (at + 1) & mask }
             entries[at] = Entry(
@@ -46,12 +44,6 @@ package struct InlineNameTable {
 
     func deallocate() { entries.deallocate() }
 
-    /// Equal words mean equal texts; equal texts may have different words.
-    @inline(__always)
-    private static func words(_ name: String) -> (UInt64, UInt64) {
-        unsafeBitCast(name, to: (UInt64, UInt64).self)
-    }
-
     @inline(__always)
     private func start(_ low: UInt64, _ high: UInt64) -> Int {
         let mixed = (low ^ (high &* 0x9e37_79b9_7f4a_7c15)) &* 0xbf58_476d_1ce4_e5b9
@@ -61,7 +53,7 @@ package struct InlineNameTable {
     /// Returns the plain property of that name; nil if there is none, or if only a lookup by text can find it.
     @inline(__always)
     func find(_ name: String) -> UnsafePointer<Entry>? {
-        let (low, high) = Self.words(name)
+        let (low, high) = RuntimeLayout.words(of: name)
         var at = start(low, high)
         while entries[at].isTaken {
             if entries[at].low == low, entries[at].high == high { return UnsafePointer(entries + at) }

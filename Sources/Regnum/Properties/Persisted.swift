@@ -217,29 +217,20 @@ extension Persisted where Value: _LinkingObjectsProtocol {
     }
 }
 
-#if DEBUG
-    /// Returns the byte offset of the wrapper in the object, read from the key path: the header of its first component
-    /// is the 32-bit word at byte 32, and the low 23 bits of that are the offset of a class's stored property. Verified
-    /// when a schema is built.
-    @inlinable @inline(__always)
-    func wrapperOffset<Root: ObjectBase, Wrapper>(
-        _ object: Root, _ storage: ReferenceWritableKeyPath<Root, Wrapper>
-    ) -> Int {
-        Int(
-            unsafeBitCast(storage, to: UnsafeRawPointer.self).load(fromByteOffset: 32, as: UInt32.self)
-                & 0x7f_ffff)
+/// Returns the byte offset of the wrapper in the object.
+@inlinable @inline(__always)
+func wrapperOffset<Root: ObjectBase, Wrapper>(
+    _ object: Root, _ storage: ReferenceWritableKeyPath<Root, Wrapper>
+) -> Int {
+    #if DEBUG
+        // Forming the property's address would take a debug build several times as long.
+        if RuntimeLayout.isVerified { return RuntimeLayout.storedOffset(of: storage) }
+    #endif
+    // Release builds fold this to a constant.
+    return withUnsafeMutablePointer(to: &object[keyPath: storage]) {
+        UnsafeRawPointer($0) - UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque())
     }
-#else
-    /// Returns the byte offset of the wrapper in the object. Folds to a constant.
-    @inlinable @inline(__always)
-    func wrapperOffset<Root: ObjectBase, Wrapper>(
-        _ object: Root, _ storage: ReferenceWritableKeyPath<Root, Wrapper>
-    ) -> Int {
-        withUnsafeMutablePointer(to: &object[keyPath: storage]) {
-            UnsafeRawPointer($0) - UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque())
-        }
-    }
-#endif
+}
 
 /// Recognises a wrapper by the type of its field.
 protocol AnyPersisted {

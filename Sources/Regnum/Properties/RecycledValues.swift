@@ -20,8 +20,10 @@ package struct RecycledValues {
             return value
         }
         let value = ObjectId(low: low, high: high)
-        objectID?.release()
-        objectID = .passRetained(value)
+        if RuntimeLayout.isVerified {
+            objectID?.release()
+            objectID = .passRetained(value)
+        }
         return value
     }
 
@@ -34,8 +36,10 @@ package struct RecycledValues {
             return value
         }
         let value = Decimal128(bits: bits)
-        decimal?.release()
-        decimal = .passRetained(value)
+        if RuntimeLayout.isVerified {
+            decimal?.release()
+            decimal = .passRetained(value)
+        }
         return value
     }
 

@@ -23,25 +23,19 @@ struct FieldScan {
 
     init(_ type: ObjectBase.Type) {
         self.type = type
-        instanceSize = FieldScan.size(of: type)
-        let baseSize = FieldScan.size(of: ObjectBase.self)
+        instanceSize = RuntimeLayout.instanceSize(of: type)
+        // Superclasses first: the fields of `ObjectBase` precede all others.
+        fields = Array(FieldScan.allFields(of: type).dropFirst(FieldScan.allFields(of: ObjectBase.self).count))
+    }
+
+    private static func allFields(of type: AnyClass) -> [Field] {
         var found: [Field] = []
         // Option 1 is `.classType`, written as a number: the constant is a `static var`, which Swift 6 mode rejects.
         _ = _forEachField(of: type, options: _EachFieldOptions(rawValue: 1)) { name, offset, fieldType, _ in
-            if offset >= baseSize {
-                found.append(Field(name: String(cString: name), offset: offset, type: fieldType))
-            }
+            found.append(Field(name: String(cString: name), offset: offset, type: fieldType))
             return true
         }
-        fields = found
-    }
-
-    /// The size of an instance in bytes, from the metadata of a class: at offset 24 (a word for the kind, one for the
-    /// superclass, then flags, address point, size).
-    private static func size(of type: AnyClass) -> Int {
-        Int(
-            unsafeBitCast(type, to: UnsafeRawPointer.self)
-                .load(fromByteOffset: 2 * MemoryLayout<UInt>.size + 8, as: UInt32.self))
+        return found
     }
 }
 

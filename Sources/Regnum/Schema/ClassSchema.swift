@@ -87,7 +87,7 @@ package final class ClassSchema: @unchecked Sendable {
         hasIgnoredWrappers = false
         accessors = AccessorFactory(
             DynamicObject.self, instanceSize: FieldScan(DynamicObject.self).instanceSize, usesImage: true)
-        isRecyclable = true
+        isRecyclable = accessors.usesImage
         collectionOffsets = UnsafeBufferPointer(start: nil, count: 0)
         plainForms = properties.map { PlainForm($0.shape) }
         placesByName = Dictionary(

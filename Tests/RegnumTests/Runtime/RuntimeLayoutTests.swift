@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// References that are detected and created through the reference-count word: the result must match Swift's runtime.
+// The object layer's assumptions about the Swift runtime hold here, and a wrong one is found. References that are
+// detected and created through the reference-count word match those of the runtime.
 
 import Testing
 
 @testable import Regnum
 
-@Suite struct HeldOnceTests {
+@Suite("Layout of the Swift runtime") struct RuntimeLayoutTests {
     private final class Leaf {
         let onEnd: () -> Void
         init(onEnd: @escaping () -> Void) { self.onEnd = onEnd }
@@ -17,7 +18,7 @@ import Testing
         held.toOpaque().load(fromByteOffset: MemoryLayout<UInt>.size, as: UInt.self)
     }
 
-    @Test func anyOtherReferenceIsSeen() {
+    @Test("Any other reference to an instance is detected") func otherReferences() {
         let held = Unmanaged.passRetained(Leaf {})
         #expect(held.isHeldOnce)
         withExtendedLifetime(held.takeUnretainedValue()) { _ in #expect(!held.isHeldOnce) }
@@ -32,8 +33,7 @@ import Testing
         held.release()
     }
 
-    /// A reference created without the runtime counts like one that the runtime creates.
-    @Test func secondReferences() {
+    @Test("A reference created without the runtime counts like one that the runtime creates") func secondReferences() {
         var ends = 0
         let held = Unmanaged.passRetained(Leaf { ends += 1 })
         let byRuntime = counts(held.retain())
@@ -53,5 +53,24 @@ import Testing
         #expect(ends == 0 && last != nil)
         last = nil
         #expect(ends == 1)
+    }
+
+    @Test("The runtime has the expected layout, and each wrong assumption is found")
+    func selfTest() {
+        #expect(RuntimeLayout.problems(RuntimeLayout.Constants()) == [])
+        var constants = RuntimeLayout.Constants()
+        constants.uniqueCount = 1
+        #expect(RuntimeLayout.problems(constants) == ["the reference counts of an instance"])
+        constants = RuntimeLayout.Constants()
+        constants.additionalReference = 1 << 32
+        #expect(RuntimeLayout.problems(constants) == ["the reference counts of an instance"])
+        constants = RuntimeLayout.Constants()
+        constants.instanceSizeByteOffset += 4
+        #expect(RuntimeLayout.problems(constants) == ["the size of an instance in the metadata of its class"])
+        #if DEBUG
+            constants = RuntimeLayout.Constants()
+            constants.keyPathByteOffset -= 8
+            #expect(RuntimeLayout.problems(constants) == ["the offset in a key path"])
+        #endif
     }
 }
