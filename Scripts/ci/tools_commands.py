@@ -475,7 +475,7 @@ def test_every_subcommand_on_bad_files():
                 ['import', 'Person', path('one.csv')], ['edit', 'Person', '1'], ['shell', '-c', '.tables'],
                 ['diff', path('people.realm')], ['dump']]
     files = [('missing.realm', 1, 'No such file'), ('empty.realm', 1, 'too short'), ('text.realm', 1, 'not a Regnum database'),
-             ('damaged.realm', 2, 'no commit of the file is whole'), ('cut.realm', 2, 'ends before its content'),
+             ('damaged.realm', 2, 'no commit of the file is complete'), ('cut.realm', 2, 'ends before its content'),
              ('secret.realm', 1, 'is encrypted'), ('old.realm', 1, 'import-realm')]
     for name, *rest in commands:
         for file, code, says in files:
