@@ -67,7 +67,7 @@ struct InspectionErrorTests {
                 #expect(throws: InspectionError.self) { try inspector.count("No") }, .unspecified, "has no class 'No'")
             expect(
                 #expect(throws: InspectionError.self) { try inspector.salvage(to: url.path) }, .fileExists,
-                "it exists already")
+                "it already exists")
         }
     }
 }

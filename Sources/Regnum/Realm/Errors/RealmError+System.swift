@@ -27,7 +27,7 @@ extension Realm.Error {
             self.init(
                 .fileAccess, .unreachable,
                 start
-                    + "the file system does not answer, or no longer knows the file (\(Self.shown(error))). Check the "
+                    + "the file system does not respond, or no longer knows the file (\(Self.shown(error))). Check the "
                     + "network and the server of the file system, then close all Realms of the file and open it again.",
                 fileURL: url)
         case .io:
