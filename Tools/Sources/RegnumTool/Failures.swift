@@ -77,7 +77,7 @@ struct Failure {
                 + "variable \(KeySource.fileVariable)."
         case "wrongKey":
             return
-                "\(file) was encrypted with another key than that in \(arguments.keySource?.name ?? "no file"): name "
+                "\(file) was encrypted with a key other than that in \(arguments.keySource?.name ?? "no file"): name "
                 + "the file that holds its key with --key-file. The database is not damaged."
         case "notEncrypted": return "\(file) is not encrypted: \(arguments.keySource?.removal ?? "leave the key out")."
         case "unavailableFeature":
