@@ -35,7 +35,7 @@ enum KeySource {
     /// What to do if there must be no key.
     var removal: String {
         switch self {
-        case .option: "leave --key-file out"
+        case .option: "omit --key-file"
         case .fileInEnvironment: "unset the environment variable \(Self.fileVariable)"
         case .environment: "unset the environment variable \(Self.keyVariable)"
         }
@@ -111,8 +111,8 @@ struct FileArguments: ParsableArguments {
         }
     }
 
-    /// Opens the file to read it: writes nothing, and needs no permission to write. Others may write meanwhile, the
-    /// version of now stays readable.
+    /// Opens the file to read it: writes nothing, and needs no permission to write. Other processes may write in the
+    /// meantime; the version that was opened stays readable.
     func readingInspector() throws -> Inspector {
         // Throws the library's own error, also for damage that an inspector passes over.
         _ = try version()
