@@ -77,7 +77,7 @@ def test_keys():
     run('query', secret, 'Person', code=1, says='environment variable REGNUM_KEY_FILE')
     run('query', secret, 'Person', says='3 objects', env={'REGNUM_KEY_FILE': path('key')})
     run('query', secret, 'Person', says='3 objects', env={'REGNUM_KEY': bytes(range(64)).hex()})
-    run('query', secret, 'Person', code=1, says='another key', env={'REGNUM_KEY': bytes(64).hex()})
+    run('query', secret, 'Person', code=1, says='a key other than', env={'REGNUM_KEY': bytes(64).hex()})
     run('query', secret, 'Person', code=1, says='128 hexadecimal digits', env={'REGNUM_KEY': 'zz'})
     run('query', make('people.realm'), 'Person', code=1, says='unset the environment variable REGNUM_KEY',
         env={'REGNUM_KEY': bytes(64).hex()})
@@ -475,7 +475,7 @@ def test_every_subcommand_on_bad_files():
                 ['import', 'Person', path('one.csv')], ['edit', 'Person', '1'], ['shell', '-c', '.tables'],
                 ['diff', path('people.realm')], ['dump']]
     files = [('missing.realm', 1, 'No such file'), ('empty.realm', 1, 'too short'), ('text.realm', 1, 'not a Regnum database'),
-             ('damaged.realm', 2, 'no commit of the file is whole'), ('cut.realm', 2, 'ends before its content'),
+             ('damaged.realm', 2, 'no commit of the file is complete'), ('cut.realm', 2, 'ends before its content'),
              ('secret.realm', 1, 'is encrypted'), ('old.realm', 1, 'import-realm')]
     for name, *rest in commands:
         for file, code, says in files:

@@ -85,7 +85,8 @@ final class DatabaseRegistry: Sendable {
         var pause: UInt64 = 20_000
         while !take(place) {
             if MonotonicClock.now() > deadline {
-                throw .busy("Another thread of this process is opening, compacting or deleting it: try again later.")
+                throw .busy(
+                    "Another thread of this process is opening, compacting or deleting the file: try again later.")
             }
             CurrentThread.sleep(nanoseconds: pause)
             pause = min(pause * 2, 1_000_000)

@@ -56,7 +56,7 @@ extension EngineError: CustomStringConvertible {
         case .unsupported(_, let feature): "a newer version of Regnum wrote it (\(feature))"
         case .encryption(_, .keyMissing): "it is encrypted, and no key was given"
         case .encryption(_, .wrongKey): "it is encrypted with another key"
-        case .encryption(_, .notEncrypted): "a key was given, and it is not encrypted"
+        case .encryption(_, .notEncrypted): "a key was given, but it is not encrypted"
         case .encryption(_, .unavailable): "it needs a build with encryption"
         case .encryption(_, .otherKeyInUse): "this process has it open with another key"
         case .corrupted(let damage): damage.description
@@ -67,7 +67,7 @@ extension EngineError: CustomStringConvertible {
             "other processes have it open, and their lock file '\(path)' was deleted, replaced or damaged"
         case .foreignLockFile(let path):
             "the file '\(path)', which has the name of its lock file, belongs to another program: rename that file or the database"
-        case .fileExists(let path): "there is a file at '\(path)' already"
+        case .fileExists(let path): "a file already exists at '\(path)'"
         case .limit(let words), .refused(_, let words), .busy(let words): words
         }
     }

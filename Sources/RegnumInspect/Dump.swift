@@ -35,7 +35,7 @@ extension Inspector {
 
     private static func line(_ column: ColumnDefinition, _ session: Session) -> String {
         var type = "\(column.type)"
-        if let target = column.target { type = session.table(target)?.definition.name ?? "link to nowhere" }
+        if let target = column.target { type = session.table(target)?.definition.name ?? "link without a target" }
         if column.isNullable { type += "?" }
         if column.collection != .none { type = "\(column.collection) of \(type)" }
         var words = ["\(column.name): \(type)"]

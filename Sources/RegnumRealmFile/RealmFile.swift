@@ -143,7 +143,7 @@ public final class RealmFile {
                     bytes.byteCount < RealmFileHeader.byteCount
                         ? "its \(bytes.byteCount) bytes are fewer than the \(RealmFileHeader.byteCount) of a header: it is not a file in Realm's format, "
                             + "or was cut off"
-                        : "it does not begin as a file in Realm's format. If it is encrypted, give its key")
+                        : "it does not begin like a file in Realm's format. If it is encrypted, pass its key")
             }
             guard bytes.byteCount % 8 == 0 else {
                 throw RealmFileError(.damaged, "its \(bytes.byteCount) bytes are not a multiple of 8: it was cut off")
@@ -158,8 +158,8 @@ public final class RealmFile {
             return try decrypted(plain, key)
         #else
             throw RealmFileError(
-                .encryptionUnavailable, "this build reads no encrypted files: the package's trait \"Encryption\" is off"
-            )
+                .encryptionUnavailable,
+                "this build cannot read encrypted files: the package's trait \"Encryption\" is off")
         #endif
     }
 
@@ -177,12 +177,12 @@ public final class RealmFile {
             if isPlain { return bytes }
             guard source.fitsAnyPage() else {
                 throw RealmFileError(
-                    .wrongKey, "no page of it fits to the key: the key is wrong, or it is not a file in Realm's format")
+                    .wrongKey, "no page of it matches the key: the key is wrong, or it is not a file in Realm's format")
             }
             throw RealmFileError(
                 .damaged,
-                "pages of it fit to the last 32 bytes of the key, but its first page does not decrypt to a header: the first 32 "
-                    + "bytes of the key are wrong, or the page is damaged")
+                "pages of it match the last 32 bytes of the key, but its first page does not decrypt to a "
+                    + "header: the first 32 bytes of the key are wrong, or the page is damaged")
         }
     #endif
 

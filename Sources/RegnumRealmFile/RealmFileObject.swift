@@ -21,7 +21,7 @@ public struct RealmFileObject {
     /// - Complexity: O(size of the value); a collection is read as a whole.
     public func value(at index: Int) throws(RealmFileError) -> RealmFileValue {
         precondition(
-            generation == batch.generation, "the cursor has moved on: an object is good until its cursor's next call")
+            generation == batch.generation, "the cursor has moved on: an object is valid until its cursor's next call")
         do throws(RealmFileError) { return try batch.value(index, row) } catch { throw error.of(batch.path) }
     }
 

@@ -101,7 +101,7 @@ public struct RealmFileImportReport: Sendable, Equatable, Codable {
         }
         if file.historyType >= 3 {
             notes.append(
-                "The file belongs to a synchronised Realm: what it has not uploaded yet is in the new file only.")
+                "The file belongs to a synchronised Realm: changes that were not uploaded exist only in the new file.")
         }
     }
 
@@ -129,18 +129,18 @@ extension RealmFileImportReport: CustomStringConvertible {
     public var description: String {
         var lines = classes.map { report in
             "\(report.name): \(report.read) read, \(report.written) written"
-                + (report.updated > 0 ? ", of which \(report.updated) were there before" : "")
-                + (report.lossCount > 0 ? ", \(report.lossCount) not carried" : "")
+                + (report.updated > 0 ? ", of which \(report.updated) existed before" : "")
+                + (report.lossCount > 0 ? ", \(report.lossCount) not carried over" : "")
                 + (report.checksum.map { ", checksum \($0)" } ?? "")
         }
         for report in classes {
             lines += report.dropped.map { property in
-                "not carried: \(report.name).\(property.name) of \(property.values) objects: \(property.reason)"
+                "not carried over: \(report.name).\(property.name) of \(property.values) objects: \(property.reason)"
             }
         }
         lines += notes.map { "note: \($0)" }
-        lines += losses.prefix(1000).map { "not carried: \($0)" }
-        if lossCount > min(losses.count, 1000) { lines.append("\(lossCount) not carried in all") }
+        lines += losses.prefix(1000).map { "not carried over: \($0)" }
+        if lossCount > min(losses.count, 1000) { lines.append("\(lossCount) not carried over in all") }
         return lines.joined(separator: "\n")
     }
 }

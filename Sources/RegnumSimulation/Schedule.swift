@@ -170,7 +170,7 @@ package final class Schedule: @unchecked Sendable {
     private func choose(current: Int?) -> Int {
         var ready = processes.indices.filter { !processes[$0].isEnded && !processes[$0].isWaiting }
         if ready.isEmpty {
-            abort("all processes wait for locks of one another")
+            abort("all processes wait for each other's locks")
             ready = processes.indices.filter { !processes[$0].isEnded }
         }
         switch strategy {

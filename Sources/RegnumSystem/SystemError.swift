@@ -60,7 +60,7 @@ extension SystemError.Kind {
         case .permissionDenied: "permission denied"
         case .isDirectory: "it is a directory"
         case .notDirectory: "a part of the path is not a directory"
-        case .exists: "it exists already"
+        case .exists: "it already exists"
         case .noSpace: "no space left"
         case .addressSpace: "no address space left"
         case .tooManyFiles: "too many open files"
@@ -72,7 +72,7 @@ extension SystemError.Kind {
         case .busy: "it is in use"
         case .noLocks: "no locks left"
         case .unsupported: "the file system does not support it"
-        case .unreachable: "the file system does not answer"
+        case .unreachable: "the file system does not respond"
         case .noMemory: "no memory left"
         case .io: "input or output failed"
         }

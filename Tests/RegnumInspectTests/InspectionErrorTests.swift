@@ -53,7 +53,7 @@ struct InspectionErrorTests {
             expect(refusal(secret, Data(count: 64)), .wrongKey, "it is encrypted with another key")
             let plain = folder.appendingPathComponent("plain.realm")
             try BlockFile.make(plain, nil)
-            expect(refusal(plain, BlockFile.key), .notEncrypted, "a key was given, and it is not encrypted")
+            expect(refusal(plain, BlockFile.key), .notEncrypted, "a key was given, but it is not encrypted")
         }
     }
 
@@ -67,7 +67,7 @@ struct InspectionErrorTests {
                 #expect(throws: InspectionError.self) { try inspector.count("No") }, .unspecified, "has no class 'No'")
             expect(
                 #expect(throws: InspectionError.self) { try inspector.salvage(to: url.path) }, .fileExists,
-                "it exists already")
+                "it already exists")
         }
     }
 }

@@ -143,7 +143,7 @@ import Testing
             for pages in Array(stride(from: 16, to: end - 1, by: 7)) + [end - 1] {
                 do {
                     let (report, missing, _) = try file.salvage(file.good.prefix(pages * 4096)) { findings in
-                        #expect(findings.contains { $0.contains("what is left of it is shown") }, "\(findings)")
+                        #expect(findings.contains { $0.contains("its readable parts are shown") }, "\(findings)")
                     }
                     #expect(report.lossCount > 0)
                     saved.insert(BlockFile.rows - missing)
@@ -165,7 +165,7 @@ import Testing
                 bytes.replaceSubrange(page * 4096..<(page + 1) * 4096, with: Data(count: 4096))
             }
             let (report, missing, changed) = try file.salvage(bytes) { findings in
-                #expect(findings.contains { $0.contains("no commit of the file is whole") }, "\(findings)")
+                #expect(findings.contains { $0.contains("no commit of the file is complete") }, "\(findings)")
             }
             #expect(missing == 0 && changed == 0)
             #expect(report.lossCount == 1)
@@ -179,7 +179,7 @@ import Testing
             var bytes = file.good
             bytes[page * 4096 + 20] ^= 1
             let (report, missing, changed) = try file.salvage(bytes) { findings in
-                let words = "law 2: the header at page \(page) is damaged; the file is opened by the other one"
+                let words = "law 2: the header at page \(page) is damaged; the file is opened with the other copy"
                 #expect(findings == [words])
             }
             #expect(missing == 0 && changed == 0 && report.isComplete)

@@ -58,7 +58,7 @@ import Testing
         #expect(!report.isComplete && report.classes[1].written == 1)
     }
 
-    @Test("Objects that own each other in a circle are left out, with what they own")
+    @Test("Objects that own each other in a cycle are left out, with what they own")
     func circles() throws {
         let scratch = try Scratch()
         let lines = [

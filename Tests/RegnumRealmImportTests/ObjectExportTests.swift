@@ -37,7 +37,7 @@ import Testing
         #expect(report.objectCount == 3 && report.lossCount == 2 && !report.isComplete)
         #expect(
             report.losses.map { "\($0.className).\($0.property ?? "-") \($0.key)" } == ["Text.text 1", "Text.link 2"])
-        #expect(report.description.contains("not carried: Text.text of object 1: bytes that are no UTF-8"))
+        #expect(report.description.contains("not carried over: Text.text of object 1: bytes that are not valid UTF-8"))
         #expect(String(decoding: all, as: UTF8.self).contains(#""key":2,"value":{"text":"\#u{FFFD}","link":null}}"#))
     }
 

@@ -57,7 +57,7 @@ struct ExpectModelTests {
         let texts = issues { run(isWrong: true) }
         #expect(texts.count == 2)
         #expect(texts.first?.contains("with seed 1") == true)
-        #expect(texts.allSatisfy { $0.contains("these are enough: add, add.") }, "\(texts)")
+        #expect(texts.allSatisfy { $0.contains("these are sufficient: add, add.") }, "\(texts)")
     }
 
     @Test("Errors and misuse count as failures too")
@@ -69,7 +69,7 @@ struct ExpectModelTests {
         let error = RandomOperation<Counter, [String: Int]>("error") { _, _, _ in throw Refusal() }
         #expect(
             issues { run([error], isWrong: false) }.allSatisfy {
-                $0.contains("threw Refusal()") && $0.contains("these are enough: error.")
+                $0.contains("threw Refusal()") && $0.contains("these are sufficient: error.")
             })
     }
 }

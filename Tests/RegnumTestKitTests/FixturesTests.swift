@@ -70,7 +70,7 @@ struct FixturesTests {
     @Test(
         "An error names the value that does not fit the classes, and nothing is added",
         arguments: [
-            ("[]", "fixture: must be an object of arrays"), ("{", "fixture: is no JSON"),
+            ("[]", "fixture: must be an object of arrays"), ("{", "fixture: is not valid JSON"),
             (#"{"Cat": [{}]}"#, "Cat[0]: the realm has no class 'Cat'"),
             (#"{"KitPet": [{"name": "a"}, {"nam": "b"}]}"#, "KitPet[1]: 'KitPet' has no property 'nam'"),
             (#"{"KitPet": [{"age": "old"}]}"#, "KitPet[0].age: must be a whole number, not old"),
@@ -146,7 +146,7 @@ struct FixturesTests {
         #expect(
             texts == [
                 """
-                The realm is not as the snapshot says:
+                The realm differs from the snapshot:
                   (...)
                           street: "High"
                       id: 1
@@ -165,7 +165,7 @@ struct FixturesTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let url = folder.appendingPathComponent("pets.txt")
         try realm.seed { KitPet(value: ["name": "Rex"]) }
-        #expect(issues { expectSnapshot(of: realm, file: url) }.first?.contains("it is written now") == true)
+        #expect(issues { expectSnapshot(of: realm, file: url) }.first?.contains("it has been written") == true)
         #expect(expectSnapshot(of: realm, file: url))
         try realm.write { realm.deleteAll() }
         #expect(issues { expectSnapshot(of: realm, file: url) }.first?.contains("as 'pets.txt' says") == true)

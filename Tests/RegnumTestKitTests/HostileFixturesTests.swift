@@ -36,7 +36,7 @@ struct HostileFixturesTests {
         (#"{"HostileRow": [{"anys": [\#(nested("[", "]", 101))]}]}"#, "HostileRow[0].anys[0]: arrays and objects"),
         (#"{"HostileRow": [\#(nested(#"{"id":1,"next":"#, "}", 300, "null"))]}"#, "HostileRow[0].next.next."),
         (#"{"HostileRow": [{"part": \#(nested(#"{"next":"#, "}", 300, "null"))}]}"#, "HostileRow[0].part.next."),
-        (nested("[", "]", 100_000), "fixture: is no JSON"),
+        (nested("[", "]", 100_000), "fixture: is not valid JSON"),
         (#"{"HostileRow": [{"name": null}]}"#, "HostileRow[0].name: must not be null"),
         (#"{"HostileRow": [{"id": null}]}"#, "HostileRow[0].id: must not be null"),
         (#"{"HostileRow": [{"numbers": [1, null]}]}"#, "HostileRow[0].numbers[1]: must not be null"),

@@ -68,7 +68,7 @@ struct TestRealmTests {
             }
         }
         #expect(texts.count == 1)
-        #expect(texts.first?.contains("a notification token of it was not invalidated") == true, "\(texts)")
+        #expect(texts.first?.contains("one of its notification tokens was not invalidated") == true, "\(texts)")
         for url in keptFiles(texts) { try FileManager.default.removeItem(at: url.deletingLastPathComponent()) }
         tokens = []
         let none = issues {

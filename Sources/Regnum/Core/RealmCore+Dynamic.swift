@@ -35,7 +35,7 @@ extension RealmCore {
     /// Returns the table that the links of a column lead to.
     func dynamicTarget(of binding: ClassBinding, _ column: Int) -> ClassBinding {
         guard let key = binding.table.definition.columns[column].target, let table = session.table(key) else {
-            fatalError("column \(column) of '\(binding.schema.name)' holds no links")
+            fatalError("column \(column) of '\(binding.schema.name)' does not hold links")
         }
         return dynamicBinding(table)
     }

@@ -17,7 +17,7 @@ extension RealmCore {
         if let found { return found }
         misuse(
             "'\(schema.name)' has no unique constraint on (\(names.joined(separator: ", "))). Declare it in "
-                + "`uniqueConstraints`, or name the properties of one that is declared.")
+                + "`uniqueConstraints`, or pass the properties of a declared constraint.")
     }
 
     /// Returns the object with these values, in the order of the constraint; nil if there is none.
@@ -82,6 +82,6 @@ extension RealmCore {
 
     private func refuseNumber(_ binding: ClassBinding, _ name: String) -> Never {
         misuse(
-            "No number is left for '\(binding.schema.name).\(name)': the highest one of its type is in use.")
+            "No numbers are left for '\(binding.schema.name).\(name)': the highest value of its type is in use.")
     }
 }

@@ -134,8 +134,8 @@ package final class RealmCore {
         if table === binding.table { return }
         guard let table, binding.fits(table.definition) else {
             misuse(
-                "Another process has migrated the Realm to schema version \(session.schemaVersion), in which class "
-                    + "'\(binding.schema.name)' is another. Update this program, or open the Realm again with the "
+                "Another process has migrated the Realm to schema version \(session.schemaVersion), and class "
+                    + "'\(binding.schema.name)' is different there. Update this program, or reopen the Realm with the "
                     + "classes of that version.")
         }
         binding.table = table

@@ -134,7 +134,7 @@ extension GeoPolygon: GeoArea {
                     return "Duplicate edge: edge \(edge) of ring \(number) and edge \(other) of ring \(earlier)"
                 }
                 if crosses(rings[number], rings[earlier]) {
-                    return "Edges of the rings \(earlier) and \(number) cross"
+                    return "Edges of rings \(earlier) and \(number) cross"
                 }
                 if enters(rings[number], rings[earlier], whole[earlier])
                     || enters(rings[earlier], rings[number], whole[number])
@@ -236,7 +236,7 @@ extension Query where T: OptionalProtocol, T.Wrapped: EmbeddedObject {
     /// error.
     public func geoWithin<Area: RLMGeospatial>(_ value: Area) -> Query<Bool> {
         guard value is any GeoArea else {
-            misuse("'\(Area.self)' is no area: give a GeoBox, a GeoCircle or a GeoPolygon.")
+            misuse("'\(Area.self)' is not an area: pass a GeoBox, a GeoCircle or a GeoPolygon.")
         }
         return comparison(.isIn, value)
     }

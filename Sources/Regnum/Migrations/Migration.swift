@@ -126,7 +126,7 @@ public final class Migration {
     }
 
     private func check() {
-        if isOver { misuse("A migration cannot be used after its block: do everything inside of the block.") }
+        if isOver { misuse("A migration cannot be used after its block: do everything inside the block.") }
         new.check()
     }
 

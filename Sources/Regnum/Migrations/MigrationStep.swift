@@ -63,7 +63,7 @@ public struct MigrationStep: Sendable {
 
     private static func check(_ startVersion: UInt64, _ version: UInt64) {
         if startVersion >= version {
-            misuse("A migration step leads to a higher version: from \(startVersion) to \(version) is none.")
+            misuse("A migration step must lead to a higher version: from \(startVersion) to \(version) does not.")
         }
     }
 
@@ -87,8 +87,8 @@ public struct MigrationStep: Sendable {
             }
             if let start = next.startVersion, start != step.version {
                 misuse(
-                    "Migration steps must join: the step from version \(start) to \(next.version) comes after the one "
-                        + "to version \(step.version). "
+                    "Migration steps must be contiguous: the step from version \(start) to \(next.version) comes after "
+                        + "the one to version \(step.version). "
                         + (start > step.version
                             ? "Files of version \(step.version) would find no step." : "The two steps overlap."))
             }
@@ -110,7 +110,7 @@ extension Migration {
             return refuse(
                 "The last migration step leads to version \(last.version), and `schemaVersion` is \(wanted)."
                     + (last.version < wanted
-                        ? " Add a step to version \(wanted), an empty one where it has nothing to do." : ""))
+                        ? " Add a step to version \(wanted) (an empty one if there is nothing to do)." : ""))
         }
         let left = steps.filter { $0.version > version }
         guard let first = left.first else { return }
@@ -130,7 +130,9 @@ extension Migration {
         var stage: [MigrationStep] = []
         for step in left {
             if let classes = step.oldClasses, !stage.isEmpty {
-                if isUnderWay { misuse("Migration steps with an `oldSchema` must be all that the block does first.") }
+                if isUnderWay {
+                    misuse("Migration steps with an `oldSchema` must come before any other change in the block.")
+                }
                 guard run(stage, to: classes) else { return }
                 stage = []
             }

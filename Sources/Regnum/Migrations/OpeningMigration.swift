@@ -61,7 +61,7 @@ struct OpeningMigration {
             throw error(
                 .alreadyOpen, .inUse,
                 "Realm at path '\(settings.place.name)' cannot be opened here with classes or a schema version that "
-                    + "the file does not have yet: that takes a write, which would wait for ever for the write "
+                    + "the file does not have yet: that requires a write, which would wait forever for the write "
                     + "transaction that is open on \(writer). Open it before that transaction begins, or "
                     + "when it has ended.")
         }
@@ -221,8 +221,8 @@ struct OpeningMigration {
         let advice =
             configuration.readOnly
             ? "\nRead-only files are not migrated: declare the classes as they are in the file."
-            : "\nRaise `schemaVersion` above \(session.schemaVersion), and say in a `migrationBlock` what is to become "
-                + "of the values; or set `deleteRealmIfMigrationNeeded` where nothing in the file is needed."
+            : "\nRaise `schemaVersion` above \(session.schemaVersion), and convert the values in a "
+                + "`migrationBlock`; or set `deleteRealmIfMigrationNeeded` if nothing in the file is needed."
         return error(
             .schemaMismatch, .migrationNeeded,
             "Migration is required due to the following errors:\n"

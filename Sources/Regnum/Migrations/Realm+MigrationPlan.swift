@@ -53,14 +53,14 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
             if objectCount == 0 { return "" }
             switch kind {
             case .others: return ""
-            case .values: return " Their values go unless the block keeps them."
+            case .values: return " Their values are lost unless the block keeps them."
             case .nulls: return " Nulls become zero or empty unless the block replaces them."
             case .conflicts: return " Opening throws unless the block changes them."
             case .unreadable: return " Reading the property ends the program unless the block sets it."
             case .owners:
                 let shared = objectCount - lossCount
-                return (lossCount > 0 ? " To \(lossCount) no other object links: they go." : "")
-                    + (shared > 0 ? " To \(shared) several link: they are copied for each." : "")
+                return (lossCount > 0 ? " Deleted because they have no incoming link: \(lossCount)." : "")
+                    + (shared > 0 ? " Copied because they have several incoming links: \(shared)." : "")
             }
         }
     }
@@ -250,7 +250,7 @@ extension RealmAdditions where Self == Realm {
 
     private static func migrationPath(_ configuration: Realm.Configuration) throws -> String {
         guard case .file(let path) = try configuration.validated() else {
-            misuse("A migration is planned for a file: set fileURL in the configuration.")
+            misuse("A migration can be planned only for a file: set fileURL in the configuration.")
         }
         return path
     }
@@ -303,7 +303,7 @@ extension RealmAdditions where Self == Realm {
         for (property, count) in try UnrepresentableValues(schema: schema, table: table).counts() {
             let text =
                 "Property '\(schema.name).\(property.name)' would hold values that its type "
-                + "'\(property.formName)' has no form for."
+                + "'\(property.formName)' cannot represent."
             changes.append(change(text, (count, 0), .unreadable, needs: false))
         }
         for (text, count) in try effects.conflicts() { changes.append(change(text, (count, 0), .conflicts)) }
@@ -313,7 +313,7 @@ extension RealmAdditions where Self == Realm {
             else { continue }
             let made =
                 property.isContentIndexed
-                ? property.columnType == .string ? "searchable by its words" : "indexed by places"
+                ? property.columnType == .string ? "full-text indexed" : "geospatially indexed"
                 : property.isIndexed ? "indexed" : "unindexed"
             changes.append(
                 change("Property '\(schema.name).\(property.name)' has been made \(made).", needs: false))

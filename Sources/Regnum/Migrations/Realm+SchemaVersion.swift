@@ -25,7 +25,7 @@ public func schemaVersionAtURL(_ fileURL: URL, encryptionKey: Data? = nil) throw
     var configuration = Realm.Configuration(fileURL: fileURL, encryptionKey: encryptionKey, readOnly: true)
     configuration.objectTypes = []
     guard case .file(let path) = try configuration.validated() else {
-        misuse("A schema version is asked of a file: '\(fileURL)' is none.")
+        misuse("A schema version can be read only from a file: '\(fileURL)' is not a file URL.")
     }
     let version: UInt64
     do {

@@ -84,7 +84,7 @@ private struct Detaching {
         if let copy = copies[Source(object)] { return copy }
         if object.rowContext != nil { object.requireValid() }
         if object is DynamicObject {
-            misuse("A dynamic object has no unmanaged form: take an object of its class.")
+            misuse("A dynamic object cannot be copied to an unmanaged object: use an object of its class.")
         }
         let copy = type(of: object).init()
         copies[Source(object)] = copy

@@ -120,7 +120,7 @@ extension ObjectBase {
         }
         guard isRight(schema.properties[number]), schema.properties[number].hasTarget else {
             misuse(
-                "Property '\(schema.name).\(name)' is not such a collection of objects: read it by "
+                "Property '\(schema.name).\(name)' is not a collection of objects of that kind: read it by "
                     + "`object[\"\(name)\"]`.")
         }
         return (schema.properties[number], number)
@@ -130,7 +130,7 @@ extension ObjectBase {
     final func dynamicPlace(_ name: String, _ isRight: (ClassProperty) -> Bool) -> PropertyLocation {
         let number = linkCollection(name, isRight).number
         guard rowContext != nil, !isTraced else {
-            misuse("Dynamic collections are of managed objects: add the object to a Realm first.")
+            misuse("Dynamic collections are available only for managed objects: add the object to a Realm first.")
         }
         requireValid()
         return PropertyLocation(self, column: binding.columns[number])

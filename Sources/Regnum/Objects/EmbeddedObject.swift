@@ -56,8 +56,8 @@ extension RealmCore {
     /// Reports a programmer error: an embedded class was given where only other classes are allowed.
     func refuseEmbedded() -> Never {
         misuse(
-            "Embedded objects cannot be created directly. Assign one to a property of an object, or give its "
-                + "values with the object's.")
+            "Embedded objects cannot be created directly. Assign one to a property of an object, or pass its "
+                + "values together with the object's.")
     }
 
     @inline(never)

@@ -322,7 +322,7 @@ extension _StoredCollection {
 
     private final func foundationObjects(_ values: Any?, _ key: String) -> [AnyObject] {
         guard let values = values as? [Any] else {
-            misuse("value(forKey: \"\(key)\") of a collection is one value, no array of the elements' values.")
+            misuse("value(forKey: \"\(key)\") of a collection is a single value, not an array of the elements' values.")
         }
         return values.map { $0 as AnyObject }
     }
@@ -352,6 +352,6 @@ private enum KeyValueOperator {
     static func refuse(_ key: String, _ type: Any.Type) -> Never {
         misuse(
             "NSUnknownKeyException: this class is not key value coding-compliant for the key \(key). The elements "
-                + "are values of type \(type): only \"self\" can be asked of them.")
+                + "are values of type \(type): they support only the key \"self\".")
     }
 }

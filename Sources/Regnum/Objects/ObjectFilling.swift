@@ -19,7 +19,7 @@ enum ObjectFilling {
                     if object is DynamicObject { return nil }
                     misuse(
                         "Invalid value '\(object)' to initialize object of type '\(schema.name)': missing key "
-                            + "'\(property.name)'. Give a dictionary of the values that there are.")
+                            + "'\(property.name)'. Pass a dictionary with the available values.")
                 }
                 return (property, other.get(object) as Any)
             }
@@ -122,6 +122,6 @@ enum ObjectFilling {
             "Invalid value '\(describe(value))' of type "
                 + "'\(given.map { "\(Swift.type(of: $0))" } ?? "NSNull")' for '\(type)'"
                 + "\(kind) property '\(schema.name).\(property.name)'."
-                + (isTooWide ? " The type that it is declared with has no such value." : ""))
+                + (isTooWide ? " The declared type cannot represent this value." : ""))
     }
 }

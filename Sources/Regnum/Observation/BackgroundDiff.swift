@@ -39,7 +39,7 @@ final class BackgroundDiff: @unchecked Sendable {
 
     /// The diff. Must not be used after `letGo`.
     var versions: ChangePreparation {
-        guard let preparation else { preconditionFailure("a look that has ended") }
+        guard let preparation else { preconditionFailure("a diff that has ended") }
         return preparation
     }
 

@@ -89,7 +89,7 @@ final class CallbackQueue {
     }
 
     private func assertState() {
-        assert(isDelivering || pending.isEmpty, "calls are due and nobody makes them")
+        assert(isDelivering || pending.isEmpty, "calls are due, but nothing makes them")
         assert(notifyingDepth >= 0)
     }
 }

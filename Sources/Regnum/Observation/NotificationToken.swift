@@ -95,8 +95,8 @@ public class NotificationToken: @unchecked Sendable {
             if entry.warnsWhenDropped {
                 Logger.log(
                     .warn,
-                    "A Realm's notification token was released without `invalidate()`: hold it as long as "
-                        + "notifications are wanted.")
+                    "A Realm's notification token was released without `invalidate()`: hold it as long as you "
+                        + "want notifications.")
             }
             entry.end()
         }

@@ -40,7 +40,7 @@ extension ObjectChange {
         case .error(let error): return .error(error)
         case .deleted: return .deleted
         case .change(let object, let properties):
-            guard let object = object as? Base else { misuse("'\(T.self)' is no '\(Base.self)'.") }
+            guard let object = object as? Base else { misuse("'\(T.self)' is not a '\(Base.self)'.") }
             return .change(object, properties)
         }
     }

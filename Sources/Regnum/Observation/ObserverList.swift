@@ -92,6 +92,6 @@ final class ObserverList {
     }
 
     private func assertState() {
-        assert(beginners.count <= entries.count, "an entry is to begin that is not observed")
+        assert(beginners.count <= entries.count, "an entry that is not observed is about to begin")
     }
 }

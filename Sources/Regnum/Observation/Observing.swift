@@ -43,8 +43,8 @@ extension RealmCore {
         listen()
         guard let notifier else {
             misuse(
-                "Can only add notification blocks from within runloops. This thread runs none: pass a serial queue "
-                    + "(`on:`) or an actor, on which the calls are then made.")
+                "Can only add notification blocks from within runloops. This thread has no run loop: pass a serial "
+                    + "queue (`on:`) or an actor, on which the calls are then made.")
         }
         return notifier
     }

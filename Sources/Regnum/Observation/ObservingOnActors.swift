@@ -34,8 +34,8 @@ private func requireCommitted<Confined: ThreadConfined>(_ confined: Confined, _ 
     guard core.isWriting else { return }
     if confined._moved(to: _RealmHome(core: core.frozen()), mayBeMissing: false) == nil {
         misuse(
-            "Cannot create asynchronous query after making changes in a write transaction. What it has made is not "
-                + "there for an actor: commit first.")
+            "Cannot create asynchronous query after making changes in a write transaction. An actor cannot "
+                + "see the objects that the transaction has created: commit first.")
     }
 }
 

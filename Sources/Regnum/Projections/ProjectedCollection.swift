@@ -147,7 +147,7 @@ private class AnyProjectionBox<Value> {
         missing()
     }
 
-    private func missing() -> Never { fatalError("only ProjectionBox is ever made") }
+    private func missing() -> Never { fatalError("only ProjectionBox is ever created") }
 }
 
 private final class ProjectionBox<Element: ObjectBase, Value>: AnyProjectionBox<Value> {
@@ -169,7 +169,7 @@ private final class ProjectionBox<Element: ObjectBase, Value>: AnyProjectionBox<
     override func value(_ position: Int) -> Value { collection[position][keyPath: keyPath] }
     override func setValue(_ value: Value, _ position: Int) {
         guard let path = keyPath as? ReferenceWritableKeyPath<Element, Value> else {
-            misuse("KeyPath is not writable: set the property of the object at that place instead.")
+            misuse("KeyPath is not writable: set the property of the object at that position instead.")
         }
         collection[position][keyPath: path] = value
     }

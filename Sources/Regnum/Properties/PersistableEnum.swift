@@ -26,7 +26,7 @@ extension PersistableEnum {
     /// Creates the first case.
     public init() {
         guard let first = Self.allCases.first else {
-            misuse("The enum '\(Self.self)' has no cases, so there is no default value of it.")
+            misuse("The enum '\(Self.self)' has no cases, so it has no default value.")
         }
         self = first
     }
@@ -152,8 +152,8 @@ func unknownRawValue(_ raw: String, _ type: String, _ place: PropertyLocation?) 
 private func unknownRawValue(_ raw: String, _ type: String, in place: String) -> Never {
     misuse(
         "Failed to convert persisted value '\(raw)' to type '\(type)' in a non-optional context. \(place) "
-            + "holds a value that the type has no form for: declare the property optional, or add what is missing "
-            + "to the type, the case to an enum. Where a migration added the property, its block has to set it.")
+            + "holds a value that the type cannot represent: declare the property optional, or extend the type (for an "
+            + "enum, add the case). If a migration added the property, its block must set it.")
 }
 
 extension ClassBinding {

@@ -29,7 +29,7 @@ extension _ObjectValue {
     public static func _fromRaw(_ raw: _RawValue) -> Self {
         guard case .link(let key) = raw.value, let binding = raw.binding else {
             if let object = raw.object { return unsafeDowncast(object, to: Self.self) }
-            misuse("A link that is not optional is nil.")
+            misuse("A non-optional link is nil.")
         }
         return unsafeDowncast(binding.makeAccessor(key), to: Self.self)
     }

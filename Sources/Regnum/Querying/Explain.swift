@@ -122,7 +122,7 @@ public struct IndexAdvice: Sendable, CustomStringConvertible {
     public let sparedRows: Int
 
     public var description: String {
-        "\(className).\(property): \(queries) queries looked at \(examinedRows) objects; an index would have spared "
+        "\(className).\(property): \(queries) queries examined \(examinedRows) objects; an index would have skipped "
             + "about \(sparedRows) of them. Mark it @Persisted(indexed: true)."
     }
 

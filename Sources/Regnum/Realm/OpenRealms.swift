@@ -28,8 +28,8 @@ package struct OpenRealm: Sendable, CustomStringConvertible {
         if isWriting { text += ", inside a write transaction" }
         switch observationCount {
         case 0: break
-        case 1: text += "; a notification token of it was not invalidated"
-        default: text += "; \(observationCount) notification tokens of it were not invalidated"
+        case 1: text += "; one of its notification tokens was not invalidated"
+        default: text += "; \(observationCount) of its notification tokens were not invalidated"
         }
         return text + "."
     }

@@ -10,7 +10,7 @@ extension Realm {
     public func objects<Element: RealmFetchable>(_ type: Element.Type) -> Results<Element> {
         core.check()
         if let type = type as? ObjectBase.Type { return Results(state: core.allObjects(type)) }
-        guard let root = type._shape.target else { misuse("\(type) is no class of objects.") }
+        guard let root = type._shape.target else { misuse("\(type) is not a class of objects.") }
         return Results(state: core.allObjects(root))
     }
 

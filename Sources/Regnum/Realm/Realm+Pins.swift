@@ -40,7 +40,7 @@ public struct VersionPin: Sendable, CustomStringConvertible {
         let place = fileID.map { " at \($0):\(line ?? 0)" } ?? ""
         switch holder {
         case .realm: text += "by the Realm opened\(place)"
-        case .frozenRealm: text += "by what was frozen of the Realm opened\(place)"
+        case .frozenRealm: text += "by a frozen copy of the Realm opened\(place)"
         case .library: text += "by the library"
         case .otherProcess:
             text += processIdentifier == 0 ? "by a process that only reads" : "by process \(processIdentifier)"
@@ -104,8 +104,8 @@ extension RealmCore {
         throw Realm.Error(
             .fail, .tooManyVersions,
             "Number of active versions (\(count)) in the Realm exceeded the limit of \(limit). Something keeps "
-                + "an old version: realm.pins() tells what and since when. Release frozen objects and Realms of other "
-                + "threads, or refresh them.", fileURL: fileURL)
+                + "an old version: realm.pins() shows what keeps it, and since when. Release frozen objects and "
+                + "Realms on other threads, or refresh them.", fileURL: fileURL)
     }
 
     var fileURL: URL? { settings.configuration.fileURL }

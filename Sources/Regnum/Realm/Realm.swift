@@ -411,7 +411,7 @@ extension RealmCore {
     }
 
     private static let waitsForReleased =
-        "Cannot begin a write while another Realm of the same file, which nobody holds any more, has one open here: "
+        "Cannot begin a write while another Realm of the same file, which is no longer referenced, has one open here: "
         + "it would deadlock. Open that Realm again with the same configuration, and end its write first."
 
     private static let waitsForItself =
@@ -430,8 +430,8 @@ extension RealmCore {
     func requireBegun() {
         if isWriting { return }
         misuse(
-            "An observer's block has ended the write transaction that had just begun: it may change objects in it, and "
-                + "must neither commit nor cancel it.")
+            "An observer's block has ended the write transaction that had just begun. It may change objects in that "
+                + "transaction, but must neither commit nor cancel it.")
     }
 
     func rollBack() {

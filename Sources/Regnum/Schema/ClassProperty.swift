@@ -199,7 +199,7 @@ package final class ClassProperty: @unchecked Sendable {
     func box(in object: ObjectBase) -> any AnyRealmProperty {
         let box = address(in: object).assumingMemoryBound(to: AnyObject.self).pointee
         guard let box = box as? any AnyRealmProperty else {
-            fatalError("field '\(name)' is no RealmProperty")
+            fatalError("field '\(name)' is not a RealmProperty")
         }
         return box
     }
@@ -208,7 +208,7 @@ package final class ClassProperty: @unchecked Sendable {
     func collection(in object: ObjectBase) -> any AnyOwnedCollection {
         func open<V: _Persistable>(_ type: V.Type) -> Any { persistedGet(object, offset) as V }
         guard let type, let collection = open(type) as? any AnyOwnedCollection else {
-            fatalError("property '\(name)' is no collection")
+            fatalError("property '\(name)' is not a collection")
         }
         return collection
     }
@@ -216,7 +216,7 @@ package final class ClassProperty: @unchecked Sendable {
     /// A new unmanaged collection of the property's type.
     func newCollection() -> any AnyOwnedCollection {
         guard let type = type as? any AnyOwnedCollection.Type else {
-            fatalError("property '\(name)' is no collection")
+            fatalError("property '\(name)' is not a collection")
         }
         return type.init()
     }

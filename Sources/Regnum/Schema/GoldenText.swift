@@ -146,7 +146,7 @@ enum GoldenText {
             if isHead, isEnd(line) { break }
             if isHead, let head = head(line) {
                 guard names.insert(head.name).inserted else {
-                    throw refused("line \(number + 1), '\(line.text)', has a class that is there before")
+                    throw refused("line \(number + 1), '\(line.text)', declares a class a second time")
                 }
                 classes.append(head)
             } else if let place = classes.indices.last,
@@ -156,7 +156,7 @@ enum GoldenText {
             } else if let place = classes.indices.last, let unique = unique(line) {
                 classes[place].uniques.append(unique)
             } else {
-                throw refused("line \(number + 1), '\(line.text)', is no line of one")
+                throw refused("line \(number + 1), '\(line.text)', is not a line of a schema")
             }
         }
         return try classes.map { try schema($0, among: names) }
@@ -169,7 +169,7 @@ enum GoldenText {
         let uniques = try read.uniques.map { columns in
             try columns.map { column in
                 guard let place = read.properties.firstIndex(where: { $0.name == column }) else {
-                    throw refused("'\(column)' is to be unique, and no property of '\(read.name)'")
+                    throw refused("'\(column)' is in a unique constraint, but is not a property of '\(read.name)'")
                 }
                 return place
             }

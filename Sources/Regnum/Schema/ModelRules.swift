@@ -125,7 +125,7 @@ extension ClassSchema {
     ) throws(SchemaProblem) -> [Int] {
         if names.isEmpty || Set(names).count != names.count {
             throw SchemaProblem(
-                "A unique constraint of '\(className)' names no property, or one twice: \(names).")
+                "A unique constraint of '\(className)' is empty, or repeats a property: \(names).")
         }
         var places: [Int] = []
         for name in names {
@@ -152,7 +152,8 @@ extension ClassSchema {
         }
         guard let target = properties[place].shape.target, !target.isEmbedded() || properties[place].isComputed else {
             throw SchemaProblem(
-                "Property '\(className).\(name)' cannot have a delete rule: it does not link to objects of their own.")
+                "Property '\(className).\(name)' cannot have a delete rule: it must link to objects of a class that is "
+                    + "not embedded.")
         }
         properties[place].deleteRule = rule.linkRule
     }

@@ -142,9 +142,9 @@ final class SectionsState<Key: _Persistable & Hashable, Element: RealmCollection
 }
 
 func refuseLinksAsKeys() -> Never {
-    misuse("Links are not supported as section keys. Take a property of the linked object instead.")
+    misuse("Links are not supported as section keys. Use a property of the linked object instead.")
 }
 
 func refuseCollectionsAsKeys() -> Never {
-    misuse("Collections are not supported as section keys. Take a value that is no collection.")
+    misuse("Collections are not supported as section keys. Use a value that is not a collection.")
 }

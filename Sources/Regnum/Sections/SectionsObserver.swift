@@ -255,7 +255,7 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
         while true {
             if inserted < moves.insertions.count, moves.insertions[inserted] == new.places.count {
                 guard let key = try keys?.elements.key(at: new.places.count, in: session) else {
-                    preconditionFailure("an element that came is there")
+                    preconditionFailure("an inserted element exists")
                 }
                 new.append(.link(key), to: try askedKey(.link(key), session))
                 inserted += 1

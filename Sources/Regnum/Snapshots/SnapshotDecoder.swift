@@ -82,7 +82,7 @@ private struct LiveNode: Decoder, SingleValueDecodingContainer {
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
         if codingPath.count > SnapshotDecoder.depth {
             throw DecodingError.dataCorrupted(
-                context("More than \(SnapshotDecoder.depth) values in one another: a link leads back."))
+                context("Values are nested more than \(SnapshotDecoder.depth) levels deep: links form a cycle."))
         }
         // Dates, data, identifiers and decimals are passed through, not decoded by their own types.
         if !(value is ObjectBase), let value = value as? Value { return value }
@@ -99,7 +99,7 @@ private struct LiveNode: Decoder, SingleValueDecodingContainer {
         guard let value, let number = Coercion.integer(value) ?? storedForm(of: value).flatMap({ Coercion.integer($0) })
         else { throw mismatch(type) }
         guard let exact = Value(exactly: number) else {
-            throw DecodingError.dataCorrupted(context("\(number) is no \(type)."))
+            throw DecodingError.dataCorrupted(context("\(number) is out of the range of \(type)."))
         }
         return exact
     }

@@ -117,7 +117,7 @@ extension FreeSpace {
     /// Throws `.corrupted` if a page of a block in use counts as free.
     func checkTaken(_ ref: BlockRef) throws(EngineError) {
         guard isTaken(Extent(page: ref.page, pageCount: ref.pageCount)) else {
-            throw corrupted("a block is in use and free", page: ref.page)
+            throw corrupted("a block in use is marked as free", page: ref.page)
         }
     }
 }

@@ -36,7 +36,7 @@ extension IntegrityCheck.Walk {
             return true
         }
         tell(15, path, unreadable, table, ("has values that cannot be read", "have values that cannot be read"))
-        tell(13, path, miscounted, table, ("counts its elements wrong", "count their elements wrong"))
+        tell(13, path, miscounted, table, ("has a wrong element count", "have a wrong element count"))
         tell(11, path, unordered, table, ("has elements that do not ascend", "have elements that do not ascend"))
     }
 }

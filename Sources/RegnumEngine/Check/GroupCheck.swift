@@ -58,14 +58,15 @@ struct GroupCheck {
             let part = try visit(child, depth: depth + 1)
             let counted = GroupNodeLayout.rowCount(node, i)
             if UInt64(part.rows) != counted {
-                find(8, ref.page, "\(counted) rows are counted at page \(child.page), there are \(part.rows)")
+                find(8, ref.page, "the node counts \(counted) rows at page \(child.page), but there are \(part.rows)")
             }
             // Lookups rely on these bounds.
             let isLow = i > 0 && part.firstKey < GroupNodeLayout.firstKey(node, i)
             let isHigh = i + 1 < GroupNodeLayout.count(node) && part.lastKey >= GroupNodeLayout.firstKey(node, i + 1)
             if isLow || isHigh {
                 let key = isLow ? part.firstKey : part.lastKey
-                find(8, ref.page, "key \(key) lies in another block than the node says, in that at page \(child.page)")
+                let place = "in the block at page \(child.page)"
+                find(8, ref.page, "key \(key) is \(place), not in the one that its node names")
             }
             whole.rows += part.rows
             whole.firstKey = min(whole.firstKey, part.firstKey)
@@ -76,7 +77,7 @@ struct GroupCheck {
 
     private mutating func compareBirth(_ child: BlockRef, _ parent: BlockRef) {
         if child.birth > parent.birth {
-            find(3, parent.page, "the block at page \(child.page) is younger than the one that leads to it")
+            find(3, parent.page, "the block at page \(child.page) is newer than the block that refers to it")
         }
     }
 
@@ -119,7 +120,7 @@ struct GroupCheck {
         if bad > 0 {
             let key = group.pointee.key(at: firstBad)
             let name = definition.name
-            find(15, ref.page, "\(name): texts that are not UTF-8: \(bad), the first is that of object \(key)")
+            find(15, ref.page, "\(name): texts that are not UTF-8: \(bad); the first belongs to object \(key)")
         }
     }
 
@@ -134,7 +135,7 @@ struct GroupCheck {
         if bad > 0 {
             let key = group.pointee.key(at: firstBad)
             let name = table.definition.columns[column].name
-            find(15, ref.page, "\(name): values outside of their zone: \(bad), the first is that of object \(key)")
+            find(15, ref.page, "\(name): values outside their zone: \(bad); the first belongs to object \(key)")
         }
     }
 

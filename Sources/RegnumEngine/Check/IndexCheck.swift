@@ -57,7 +57,7 @@ extension IntegrityCheck.Walk {
             var entries: [UInt64] = []
             try tree.forEachKey(value: link) { entries.append($0) }
             if entries.sorted() != origins.sorted() {
-                find(10, "\(path) > backlinks: those of object \(key), to which \(origin) links, are wrong")
+                find(10, "\(path) > backlinks: those of object \(key), a target of \(origin), are wrong")
             }
         }
     }

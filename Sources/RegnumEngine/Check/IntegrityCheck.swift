@@ -105,7 +105,7 @@ package enum IntegrityCheck {
                 guard let base = page.baseAddress, (try? database.file.read(page, at: offset)) == page.count,
                     (try? FileHeader(reading: base, path: "")) == database.header
                 else {
-                    find(2, "the header at page \(offset >> 12) is damaged; the file is opened by the other one")
+                    find(2, "the header at page \(offset >> 12) is damaged; the file is opened with the other copy")
                     continue
                 }
             }
@@ -135,7 +135,7 @@ package enum IntegrityCheck {
             for page in Int(extent.page)..<Int(extent.end) {
                 // A block may be visited once per row: do not build messages that are then discarded.
                 if let other = PageUse(rawValue: pages[page]), other != PageUse.none, !isFull {
-                    find(1, "\(path): page \(page) is \(other.words) as well")
+                    find(1, "\(path): page \(page) is also \(other.words)")
                 }
                 pages[page] = use.rawValue
             }
@@ -143,7 +143,7 @@ package enum IntegrityCheck {
 
         mutating func mark(_ ref: BlockRef, parentBirth: UInt64, _ path: String) throws(EngineError) {
             if ref.birth > parentBirth {
-                find(3, "\(path): the block at page \(ref.page) is younger than the one that leads to it")
+                find(3, "\(path): the block at page \(ref.page) is newer than the block that refers to it")
             }
             _ = try database.reader.bytes(ref)
             report.blocks += 1
@@ -276,7 +276,7 @@ package enum IntegrityCheck {
             sharesBlocks = left < 0 || pagesLeft < 0
             guard isWhole else { return }
             if groups.rows != Int(record.count) {
-                find(8, "\(name) > objects: \(groups.rows) rows, the catalog says \(record.count)")
+                find(8, "\(name) > objects: \(groups.rows) rows, but the catalog states \(record.count)")
             }
             if groups.lastKey >= record.nextObjectKey {
                 find(8, "\(name) > objects: key \(groups.lastKey) is not below the next key")

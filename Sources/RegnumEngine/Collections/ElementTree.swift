@@ -66,7 +66,7 @@ struct ElementTree {
     func nodeBytes(_ ref: BlockRef, below parent: Int?) throws(EngineError) -> UnsafeRawPointer {
         let node = try space.bytes(ref)
         if let parent, ElementNodeLayout.level(node) != parent - 1 {
-            throw corrupted("a tree of elements is not equally deep", page: ref.page)
+            throw corrupted("the leaves of a tree of elements are at different depths", page: ref.page)
         }
         return node
     }

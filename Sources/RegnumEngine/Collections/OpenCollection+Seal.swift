@@ -88,7 +88,7 @@ extension OpenCollection {
             case (.node(let left), .node(let right)):
                 left.children.append(contentsOf: right.children)
                 left.counts.append(contentsOf: right.counts)
-            default: throw corrupted("a tree of elements is not equally deep")
+            default: throw corrupted("the leaves of a tree of elements are at different depths")
             }
             node.children[i] = left
             node.counts[i] += node.counts[i + 1]

@@ -231,8 +231,8 @@ extension Database {
     private func addLog(byteCount: Int, _ sealer: Sealer) throws(EngineError) -> SealedBlock {
         guard byteCount <= Sealer.blockPageLimit << 12 else {
             throw .limit(
-                "The file has more free pieces, or the transaction frees more, than one commit can record (8 million): "
-                    + "commit less at once, or write a copy of the file and go on with that.")
+                "The file has more free extents, or the transaction frees more, than one commit can record "
+                    + "(8 million): use smaller transactions, or write a copy of the file and continue with the copy.")
         }
         return sealer.addBlock(.freeLog, byteCount: byteCount)
     }

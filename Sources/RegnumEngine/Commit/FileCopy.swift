@@ -197,7 +197,7 @@ struct FileCopy {
         let pages = (byteCount + 4095) >> 12
         pendingPages += pages
         budget -= pages
-        guard budget >= 0 else { throw corrupted("more blocks are referred to than the file has") }
+        guard budget >= 0 else { throw corrupted("the file refers to more blocks than it has") }
         refs.append(block.ref)
         return block
     }

@@ -81,7 +81,7 @@ extension Opening {
         if let passedOver { return try salvagedOrThrow(passedOver.why) }
         let isCut = rejected.contains { $0.slot.highWater > UInt64(count >> 12) }
         return try salvagedOrThrow(
-            corrupted(isCut ? "the file ends before its content does" : "no commit of the file is whole"))
+            corrupted(isCut ? "the file ends before its content does" : "no commit of the file is complete"))
     }
 
     /// Returns the slots that an opening considers, newest first, the page of a damaged one, and the clean-shutdown

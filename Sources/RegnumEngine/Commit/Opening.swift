@@ -18,7 +18,7 @@ package struct PassedCommit: Sendable {
     /// A description for people.
     package var words: String {
         "commit \(number): \(why.damage); "
-            + (isShown ? "what is left of it is shown" : "the commit before it is shown")
+            + (isShown ? "its readable parts are shown" : "the commit before it is shown")
     }
 }
 

@@ -119,7 +119,8 @@ extension Database {
         }
         guard number < CommitSlot.versionLimit else {
             throw .limit(
-                "The file has had as many commits as it can count (2^47): write a copy of it and go on with that.")
+                "The file has reached the maximum number of commits (2^47): write a copy of it and continue with "
+                    + "the copy.")
         }
         return number
     }

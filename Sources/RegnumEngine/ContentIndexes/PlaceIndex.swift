@@ -139,7 +139,7 @@ extension Table {
     }
 
     private func placeTree(_ column: Int) throws(EngineError) -> IndexTree {
-        guard let index = contentIndexes[column] else { preconditionFailure("no index of places") }
+        guard let index = contentIndexes[column] else { preconditionFailure("no geospatial index") }
         try flushOpenCollections()
         return index.tree
     }
@@ -194,11 +194,10 @@ extension Table {
         }
         var findings: [String] = []
         if entries != Int(clamping: tree.count) {
-            findings.append("\(tree.count) entries of places, the objects have \(entries)")
+            findings.append("the index has \(tree.count) points, but the objects have \(entries)")
         }
-        if let words = missing.words(self, ("has a place that is not in it", "have places that are not in it")) {
-            findings.append(words)
-        }
+        let what = ("has a point that is not in the index", "have points that are not in the index")
+        if let words = missing.words(self, what) { findings.append(words) }
         return findings
     }
 }

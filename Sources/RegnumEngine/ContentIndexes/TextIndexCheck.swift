@@ -29,11 +29,10 @@ extension Table {
         }
         var findings: [String] = []
         if entries != Int(clamping: tree.count) {
-            findings.append("\(tree.count) entries of words, the texts have \(entries)")
+            findings.append("the index has \(tree.count) entries, but the texts have \(entries)")
         }
-        if let words = missing.words(self, ("has words that are not in it", "have words that are not in it")) {
-            findings.append(words)
-        }
+        let what = ("has words that are not in the index", "have words that are not in the index")
+        if let words = missing.words(self, what) { findings.append(words) }
         return findings
     }
 }

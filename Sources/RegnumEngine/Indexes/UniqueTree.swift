@@ -25,7 +25,7 @@ final class UniqueTree {
         definition = unique
         let numbers = unique.columns.compactMap { places[$0] }
         columns = numbers
-        precondition(columns.count == unique.columns.count, "a constraint of columns that are not there")
+        precondition(columns.count == unique.columns.count, "a constraint on columns that do not exist")
         names = columns.map { table.columns[$0].name }
         let isIndexed = numbers.map { table.columns[$0].isIndexed || table.columns[$0].isPrimaryKey } == [true]
         tree =

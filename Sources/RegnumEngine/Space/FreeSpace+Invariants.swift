@@ -10,7 +10,7 @@ extension FreeSpace {
         var findings: [String] = []
         let extents = freeExtents
         let count = extents.reduce(0) { $0 + $1.pageCount }
-        if count != freePages { findings.append("\(freePages) pages count as free, \(count) are") }
+        if count != freePages { findings.append("\(freePages) pages are counted as free, but \(count) are free") }
         if let first = firstFreePage, first < lowest { findings.append("page \(first) is free below \(lowest)") }
         if let first = extents.first, first.page < FormatLimits.reservedPages {
             findings.append("page \(first.page) is reserved and free")

@@ -38,8 +38,8 @@ extension DirtyGroup {
             offset += (Int(plans[i].descriptor.byteCount) + 7) & ~7
             guard offset <= Sealer.blockPageLimit * FormatLimits.pageByteCount else {
                 throw .limit(
-                    "The values of \(rows) objects that are kept together take more than 256 MiB: divide their class "
-                        + "into two that link to each other.")
+                    "The values of \(rows) objects that are stored together take more than 256 MiB: split their class "
+                        + "into two classes that link to each other.")
             }
         }
 

@@ -321,7 +321,7 @@ package final class GroupTree {
         let view = group.view.pointee
         guard view.count > 0, UInt64(view.count) == entry.count, view.key(at: 0) >= entry.firstKey,
             view.key(at: view.count - 1) < end
-        else { throw corrupted("a row group holds other rows than its node says") }
+        else { throw corrupted("the rows of a row group do not match its node") }
     }
 
     private func loadNode(_ ref: BlockRef) throws(EngineError) -> Node {

@@ -102,15 +102,15 @@ extension Session {
             let others = Set(try table.targets(rule.column, of: row.key)).subtracting(plan.known)
             if others.isEmpty { continue }
             plan.denials.append(
-                start + "its property '\(table.definition.columns[rule.column].name)' has the delete rule deny and "
-                    + "leads to \(counted(others.count)).")
+                start + "its property '\(table.definition.columns[rule.column].name)' has the delete rule 'deny' and "
+                    + "links to \(counted(others.count)).")
         }
         for rule in table.deleteRules.backward where rule.rule == .deny {
             let others = Set(try table.origins(rule, of: row.key)).subtracting(plan.known)
             guard !others.isEmpty, let origin = self.table(rule.origin)?.definition else { continue }
             plan.denials.append(
-                start + "'\(origin.name).\(origin.columns[rule.column].name)' of \(counted(others.count)) leads to "
-                    + "it, with the delete rule deny.")
+                start + "'\(origin.name).\(origin.columns[rule.column].name)' of \(counted(others.count)) links to "
+                    + "it, with the delete rule 'deny'.")
         }
     }
 

@@ -90,7 +90,7 @@ private struct Embedding {
             copies += 1
             if copies > limit {
                 throw .limit(
-                    "Objects of class '\(table.definition.name)' link to each other in a circle and cannot be "
+                    "Objects of class '\(table.definition.name)' link to each other in a cycle and cannot be "
                         + "embedded in each other.")
             }
             let copy = try copy(key, of: table)

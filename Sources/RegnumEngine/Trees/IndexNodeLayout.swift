@@ -211,7 +211,7 @@ package enum IndexNodeLayout {
             let child = branch.ref(i)
             let kind: BlockKind = level == 1 ? .indexLeaf : .indexBranch
             guard !child.isNone, !child.isPending, child.kind == kind.rawValue else {
-                throw corrupted("an index branch refers to something else than its children", page: ref.page)
+                throw corrupted("an index branch refers to something other than its children", page: ref.page)
             }
             let (sum, overflow) = total.addingReportingOverflow(branch.entryCount(i))
             guard !overflow, sum <= FormatLimits.treeEntryCount, level > 1 || branch.entryCount(i) == UInt64(child.rows)

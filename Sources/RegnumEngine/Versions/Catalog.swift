@@ -157,7 +157,7 @@ package struct SchemaBlock: Sendable, Equatable {
         var last = TableKey(0)
         for table in tables {
             guard table.key > last, names.insert(table.name).inserted else {
-                throw corrupted("two tables have one key or name", page: page)
+                throw corrupted("two tables share a key or a name", page: page)
             }
             last = table.key
             try table.check(among: keys, page: page)
@@ -238,7 +238,7 @@ extension TableDefinition {
                 throw corrupted("a column has a key that is not its own", page: page)
             }
             guard column.isHidden || names.insert(column.name).inserted else {
-                throw corrupted("two columns have one name", page: page)
+                throw corrupted("two columns share a name", page: page)
             }
             guard !column.isIndexed && !column.isPrimaryKey || column.mayBeIndexed else {
                 throw corrupted("a column that cannot have an index has one", page: page)

@@ -124,8 +124,8 @@ final class LockFile: @unchecked Sendable {
             guard try database.lock(byte: Self.openingByte, isShared: isShared, until: deadline) else {
                 let seconds = (MonotonicClock.now() - begin) / 1_000_000_000
                 throw EngineError.busy(
-                    "It is being opened, compacted or deleted by \(holders(of: Self.openingByte)), or that process keeps "
-                        + "others from it. Waited \(seconds) s: try again later.")
+                    "It is being opened, compacted or deleted by \(holders(of: Self.openingByte)), or that process "
+                        + "prevents others from opening it. Waited \(seconds) s: try again later.")
             }
         } catch let error as EngineError {
             throw error

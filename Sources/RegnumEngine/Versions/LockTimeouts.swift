@@ -52,7 +52,7 @@ extension Database {
                 ?? "another writer is active"
         }
         return .busy(
-            "Others write to the file: \(words). Waited \(seconds(begin)). "
+            "The file is being written by others: \(words). Waited \(seconds(begin)). "
                 + "Nothing was changed: try again later.")
     }
 }

@@ -44,7 +44,7 @@ extension BlockSpace {
 extension EngineError {
     /// The error that a commit throws after a change stopped halfway with this error.
     fileprivate var ofCommit: EngineError {
-        let start = "a change failed half way, so the transaction was rolled back: "
+        let start = "a change failed halfway, so the transaction was rolled back: "
         switch self {
         case .corrupted(var damage):
             damage.what = start + damage.what

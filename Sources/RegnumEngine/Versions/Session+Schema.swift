@@ -50,8 +50,8 @@ extension Session {
     private func addTable(_ new: NewTable, _ keys: [String: TableKey]) throws(EngineError) {
         guard new.columns.count <= FormatLimits.columnCount else {
             throw .limit(
-                "Class '\(new.name)' has \(new.columns.count) properties: a class can have \(FormatLimits.columnCount). "
-                    + "Split it into several classes.")
+                "Class '\(new.name)' has \(new.columns.count) properties: a class can have at most "
+                    + "\(FormatLimits.columnCount). Split it into several classes.")
         }
         var columns: [ColumnDefinition] = []
         for (i, column) in new.columns.enumerated() {

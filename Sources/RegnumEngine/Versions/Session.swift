@@ -239,7 +239,7 @@ package final class Session {
             try rebuildTables(next)
         } else {
             guard next.tables.elementsEqual(tables, by: { $0.key == $1.definition.key }) else {
-                throw corrupted("the catalog has other tables than its schema")
+                throw corrupted("the tables of the catalog do not match its schema")
             }
             for (table, record) in zip(tables, next.tables) { table.show(record) }
         }
@@ -250,7 +250,7 @@ package final class Session {
     private func rebuildTables(_ next: Catalog) throws(EngineError) {
         // Both are sorted by key.
         guard next.tables.elementsEqual(schema.tables, by: { $0.key == $1.key }) else {
-            throw corrupted("the catalog has other tables than its schema")
+            throw corrupted("the tables of the catalog do not match its schema")
         }
         var made: [Table] = []
         for (record, definition) in zip(next.tables, schema.tables) {

@@ -56,7 +56,7 @@ struct ConstantBinder {
 
     /// The hint added to an error if an array may have been passed as several arguments.
     private static let spreads =
-        "Swift passes an array of type [Any] as several arguments: write `array as NSArray` for one."
+        "Swift passes an array of type [Any] as several arguments: write `array as NSArray` to pass it as one argument."
 
     func bounds(_ constant: Constant) throws(QueryError) -> (low: Constant, high: Constant) {
         try checkOperator(.between)

@@ -43,7 +43,8 @@ extension PredicateBinder {
         guard path.aggregate == nil, case .object = path.end, let target = path.targetClass, target.isEmbedded else {
             throw QueryError(
                 .value,
-                "A GEOWITHIN query can only operate on a link to an embedded class. '\(path.written)' is none.")
+                "A GEOWITHIN query can only operate on a link to an embedded class. "
+                    + "'\(path.written)' is not such a link.")
         }
         guard case .column(let type, let typeDefinition)? = target.properties["type"],
             typeDefinition.type == .string, typeDefinition.collection == .none,

@@ -83,7 +83,7 @@ extension PredicateBinder {
         guard segments.count <= Self.pathLimit else {
             throw QueryError(
                 .keyPath,
-                "Invalid keypath: it has \(segments.count) parts, and a key path may have \(Self.pathLimit) at most.")
+                "Invalid keypath: it has \(segments.count) parts, and a key path may have at most \(Self.pathLimit).")
         }
         // SELF is the queried object, inside a SUBQUERY too.
         if written.variable == nil, let first = segments.first, first.subscripts.isEmpty,
@@ -201,7 +201,8 @@ extension PredicateBinder {
             guard let target = schema.queryClass(table) else {
                 throw QueryError(
                     .keyPath,
-                    "Invalid keypath '\(segments.written)': the class behind '\(segment.name)' is not in the schema.")
+                    "Invalid keypath '\(segments.written)': the class that '\(segment.name)' links to is not in the "
+                        + "schema.")
             }
             steps.append(
                 isMany ? .links(column: number, target: table) : .link(column: number, target: table))
@@ -248,7 +249,8 @@ extension PredicateBinder {
             guard let target = schema.queryClass(table) else {
                 throw QueryError(
                     .keyPath,
-                    "Invalid keypath '\(segments.written)': the class behind '\(segment.name)' is not in the schema.")
+                    "Invalid keypath '\(segments.written)': the class that '\(segment.name)' links to is not in the "
+                        + "schema.")
             }
             steps.append(.entry(column: number, key: key, target: table))
             path.bound.end = .object

@@ -39,8 +39,8 @@ package struct SortKey: Sendable, Hashable {
         if names.count > PredicateBinder.pathLimit {
             throw QueryError(
                 .keyPath,
-                "Cannot \(verb) on a key path of \(names.count) parts: a key path may have "
-                    + "\(PredicateBinder.pathLimit) at most.")
+                "Cannot \(verb) on a key path of \(names.count) parts: a key path may have at most "
+                    + "\(PredicateBinder.pathLimit).")
         }
         for (index, name) in names.enumerated() {
             if verb == "sort", index == names.count - 1, let key = entry(name, of: current, links, isAscending) {

@@ -24,7 +24,9 @@
         return TransferredValue { queue in
             let realm: Realm
             do { realm = try Realm(configuration: configuration, queue: queue) } catch {
-                misuse("The Realm cannot be opened where a publisher's value was handed to: \(error)", becauseOf: error)
+                misuse(
+                    "The Realm cannot be opened on the queue or thread that a publisher's value was passed to: "
+                        + "\(error)", becauseOf: error)
             }
             return realm.resolve(reference)
         }

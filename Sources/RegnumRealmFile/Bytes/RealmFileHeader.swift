@@ -50,7 +50,7 @@ struct RealmFileHeader {
         if slot == 0, ref == Self.streamingRef {
             guard snapshot == .current else {
                 throw RealmFileError(
-                    .noPreviousSnapshot, "the file is a compacted copy that was written to once: it has one state")
+                    .noPreviousSnapshot, "the file is a compacted copy that was written to once: it has only one state")
             }
             isStreaming = true
             topRef = try Self.footerRef(bytes)
@@ -58,7 +58,7 @@ struct RealmFileHeader {
             isStreaming = false
             if ref == 0, snapshot == .previous {
                 throw RealmFileError(
-                    .noPreviousSnapshot, "the file was written to once or never: there is no state before")
+                    .noPreviousSnapshot, "the file was written to once or never: there is no earlier state")
             }
             topRef = ref == 0 ? nil : try Self.checked(ref, bytes)
         }

@@ -52,7 +52,7 @@ extension NodeReader {
         if node.hasRefs { return try refLeaf(node, nullMark: !isLegacy) }
         if node.widthKind == .bits, let interned { return try .interned(integers(node), texts: interned) }
         guard node.widthKind == .bytes || node.count == 0 else {
-            throw .damaged(node.ref, "a leaf of texts has another layout")
+            throw .damaged(node.ref, "a leaf of texts has an unexpected layout")
         }
         return .short(node, nullable: nullable)
     }
@@ -70,7 +70,7 @@ extension NodeReader {
         let ends = try integers(self.node(parts[0], of: node))
         let blob = try self.node(parts[1], of: node)
         guard blob.widthKind == .plain || blob.count == 0 else {
-            throw .damaged(blob.ref, "the bytes of a leaf have another layout")
+            throw .damaged(blob.ref, "the bytes of a leaf have an unexpected layout")
         }
         var last: Int64 = 0
         for end in ends {
@@ -83,7 +83,7 @@ extension NodeReader {
         if parts.count == 3, parts[2] != 0 {
             let marks = try integers(self.node(parts[2], of: node))
             guard marks.count == ends.count else {
-                throw .damaged(node.ref, "a leaf has \(marks.count) marks of null for \(ends.count) values")
+                throw .damaged(node.ref, "a leaf has \(marks.count) null flags for \(ends.count) values")
             }
             nulls = marks
         }
@@ -149,7 +149,7 @@ extension NodeReader {
     }
 
     private func plainBytes(_ node: Node) throws(RealmFileError) -> UnsafeRawBufferPointer {
-        guard node.widthKind == .plain else { throw .damaged(node.ref, "a long value has another layout") }
+        guard node.widthKind == .plain else { throw .damaged(node.ref, "a long value has an unexpected layout") }
         return try UnsafeRawBufferPointer(start: elements(node), count: node.count)
     }
 
@@ -158,7 +158,7 @@ extension NodeReader {
     func text(_ leaf: ByteLeaf, _ index: Int) throws(RealmFileError) -> RealmFileValue {
         if case .interned(let indexes, let texts) = leaf {
             guard let place = Int(exactly: indexes[index]), texts.values.indices.contains(place) else {
-                throw RealmFileError(.damaged, "an interned text is none of its class's \(texts.values.count)")
+                throw RealmFileError(.damaged, "an interned text is not one of the \(texts.values.count) of its column")
             }
             if texts.replaced.contains(place) { replacedTexts += 1 }
             return texts.values[place]

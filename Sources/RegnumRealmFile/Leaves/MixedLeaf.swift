@@ -109,7 +109,7 @@ extension NodeReader {
         }
         // Many values of a hostile leaf can name the same bytes.
         try budget.charge(byteCount, leaf.node.ref)
-        guard let value else { throw .damaged(leaf.node.ref, "an identifier has another number of bytes") }
+        guard let value else { throw .damaged(leaf.node.ref, "an identifier has the wrong number of bytes") }
         return value
     }
 

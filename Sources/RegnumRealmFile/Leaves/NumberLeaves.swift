@@ -89,7 +89,7 @@ extension NodeReader {
         _ node: Node, byteCount: Int, _ value: (UnsafeRawPointer) -> RealmFileValue
     ) throws(RealmFileError) -> [RealmFileValue] {
         guard node.widthKind == .bytes, node.width == 1 || node.count == 0 else {
-            throw .damaged(node.ref, "a leaf of identifiers has another layout")
+            throw .damaged(node.ref, "a leaf of identifiers has an unexpected layout")
         }
         let group = byteCount * 8 + 1
         let rest = node.count % group
@@ -106,7 +106,7 @@ extension NodeReader {
     }
 
     func decimalValues(_ node: Node) throws(RealmFileError) -> [RealmFileValue] {
-        guard node.widthKind == .bytes else { throw .damaged(node.ref, "a leaf of decimals has another layout") }
+        guard node.widthKind == .bytes else { throw .damaged(node.ref, "a leaf of decimals has an unexpected layout") }
         if node.width == 0 { return Array(repeating: node.context ? .decimal(.zero) : .null, count: node.count) }
         guard let coding = DecimalCoding.of(byteCount: node.width) else {
             throw .damaged(node.ref, "a leaf has decimals of \(node.width) bytes")
@@ -130,7 +130,7 @@ extension NodeReader {
 
     private func checkBytes(_ node: Node, _ width: Int) throws(RealmFileError) {
         guard node.widthKind == .bytes, node.width == width || node.count == 0 else {
-            throw .damaged(node.ref, "a leaf of numbers of \(width) bytes has another layout")
+            throw .damaged(node.ref, "a leaf of numbers of \(width) bytes has an unexpected layout")
         }
     }
 }

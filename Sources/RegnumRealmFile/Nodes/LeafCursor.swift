@@ -84,7 +84,7 @@ extension NodeReader {
             guard elements.count <= declared else { break }
         }
         guard elements.count == declared else {
-            throw .damaged(root, "the tree has other than the \(declared) elements that it names")
+            throw .damaged(root, "the tree does not have the \(declared) elements that its root states")
         }
         return elements
     }

@@ -30,7 +30,7 @@ final class WorkBudget {
     func charge(_ byteCount: Int, _ ref: Int) throws(RealmFileError) {
         left -= byteCount
         if left < 0 || emptyLeft < 0 {
-            throw .damaged(ref, "nodes of the file refer to each other in a circle, or have several owners")
+            throw .damaged(ref, "nodes of the file refer to each other in a cycle, or have several owners")
         }
     }
 }
@@ -90,7 +90,7 @@ final class NodeReader {
     /// The node referred to by an element of an array of refs.
     func node(_ element: Int64, of parent: Node) throws(RealmFileError) -> Node {
         guard element > 0, element & 1 == 0, let ref = Int(exactly: element) else {
-            throw .damaged(parent.ref, "an element of the node is no reference")
+            throw .damaged(parent.ref, "an element of the node is not a reference")
         }
         return try node(ref)
     }
@@ -178,14 +178,14 @@ final class NodeReader {
     func ref(_ element: Int64, of parent: Node) throws(RealmFileError) -> Int? {
         if element == 0 { return nil }
         guard element > 0, element & 1 == 0 else {
-            throw .damaged(parent.ref, "an element of the node is no reference")
+            throw .damaged(parent.ref, "an element of the node is not a reference")
         }
         return Int(element)
     }
 
     /// The integer in a tagged element.
     func tagged(_ element: Int64, of parent: Node) throws(RealmFileError) -> Int64 {
-        guard element & 1 == 1 else { throw .damaged(parent.ref, "an element of the node is no integer") }
+        guard element & 1 == 1 else { throw .damaged(parent.ref, "an element of the node is not an integer") }
         return Int64(bitPattern: UInt64(bitPattern: element) >> 1)
     }
 }

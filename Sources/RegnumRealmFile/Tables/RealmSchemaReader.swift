@@ -299,7 +299,7 @@ struct RealmSchemaReader {
         var interned = try parts.count > 4 ? list(parts[4], node) : [][...]
         func next(_ list: inout ArraySlice<Int64>) throws(RealmFileError) -> Int64 {
             guard let first = list.popFirst() else {
-                throw .damaged(node.ref, "the list of columns lacks what a column leads to")
+                throw .damaged(node.ref, "the list of columns lacks the target of a column")
             }
             return first
         }

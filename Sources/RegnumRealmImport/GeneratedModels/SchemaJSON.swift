@@ -83,13 +83,13 @@ enum SchemaJSON {
         switch json["schemaVersion"] {
         case nil, .null: break
         case .number(let text):
-            guard let number = UInt64(text), number < .max else { throw problem("'schemaVersion' is no version") }
+            guard let number = UInt64(text), number < .max else { throw problem("'schemaVersion' is not a version") }
             parsed.version = number
-        default: throw problem("'schemaVersion' is no version")
+        default: throw problem("'schemaVersion' is not a version")
         }
         if let objects = json["objects"] {
             guard case .number(let text) = objects, let number = Int(text), number >= 0 else {
-                throw problem("'objects' is no number of lines")
+                throw problem("'objects' is not a number of lines")
             }
             parsed.objects = number
         }
@@ -116,11 +116,11 @@ enum SchemaJSON {
         }
         let names = Set(classes.map(\.name))
         guard names.count == classes.count, !names.contains("") else {
-            throw problem("names of classes are empty or there twice")
+            throw problem("class names are empty or duplicate")
         }
         for sourceClass in classes {
             guard Set(sourceClass.properties.map(\.name)).count == sourceClass.properties.count else {
-                throw problem("class '\(sourceClass.name)' has two properties of one name")
+                throw problem("class '\(sourceClass.name)' has two properties with the same name")
             }
         }
         return classes

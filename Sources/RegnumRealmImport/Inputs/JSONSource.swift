@@ -98,14 +98,14 @@ final class JSONSource: ObjectSource {
     }
 
     private static let needsSchema =
-        "Let the first line be the one that `regnum schema --json` writes, or give the schema separately."
+        "The first line must be the one that `regnum schema --json` writes; or pass the schema separately."
 
     /// Checks the members of an object's line. Returns the index of its class, and its key.
     private func check(_ json: JSONValue, _ number: Int) throws -> (place: Int, key: Int64) {
         guard case .string(let name)? = json["class"], case .number(let text)? = json["key"],
             let key = Int64(text), case .object(let members)? = json["value"]
         else {
-            throw Self.malformed("Line \(number) is no object: it needs 'class', 'key' and 'value'.")
+            throw Self.malformed("Line \(number) is not an object: it needs 'class', 'key' and 'value'.")
         }
         if let member = json.member(besides: "class", "key", "value") {
             throw Self.malformed(
@@ -150,7 +150,7 @@ final class JSONSource: ObjectSource {
             try Self.parse(bytes, "The object with the key \(line.key)")
         }
         guard let value = json?["value"] else {
-            throw Self.malformed("'\(path)' has changed during the import: leave it alone, and import it again.")
+            throw Self.malformed("'\(path)' was changed during the import: do not change it, and import it again.")
         }
         return value
     }
@@ -167,7 +167,7 @@ final class JSONSource: ObjectSource {
 
     private static func parse(_ bytes: UnsafeRawBufferPointer, _ name: String) throws -> JSONValue {
         do { return try JSONParser.parse(bytes) } catch {
-            throw malformed("\(name) is no JSON: \(error.words).")
+            throw malformed("\(name) is not valid JSON: \(error.words).")
         }
     }
 

@@ -26,17 +26,17 @@ struct JSONReader {
         case (.dictionary, .object(let members)):
             return .dictionary(
                 try members.map { RealmFileEntry(key: .string($0.key), value: try single($0.value, property.type)) })
-        default: throw Problem(words: "it is no \(property.collection)")
+        default: throw Problem(words: "it is not a \(property.collection)")
         }
     }
 
     /// Returns the rows of a table within a table, which no file can hold any longer: an array of arrays.
     private func rows(_ json: JSONValue) throws -> RealmFileValue {
         if json == .null { return .rows([]) }
-        guard case .array(let rows) = json else { throw Problem(words: "it is no array of rows") }
+        guard case .array(let rows) = json else { throw Problem(words: "it is not an array of rows") }
         return .rows(
             try rows.map { row in
-                guard case .array(let values) = row else { throw Problem(words: "a row is no array") }
+                guard case .array(let values) = row else { throw Problem(words: "a row is not an array") }
                 return try values.map { try any($0) }
             })
     }
@@ -66,7 +66,7 @@ struct JSONReader {
             }
             if type == .decimal, case .number(let text) = json { return try decimal(text) }
         }
-        throw Problem(words: "it is no \(type)")
+        throw Problem(words: "it is not of type \(type)")
     }
 
     private func any(_ json: JSONValue) throws -> RealmFileValue {
@@ -115,11 +115,11 @@ struct JSONReader {
         case ("$literal", .object(let members)): return try dictionary(members)
         case ("$ref", .string(let name)):
             guard let index = classIndex(name) else { throw Problem(words: "there is no class '\(name)'") }
-            guard let key = json["$id"].flatMap(integer) else { throw Problem(words: "'$id' is no key") }
+            guard let key = json["$id"].flatMap(integer) else { throw Problem(words: "'$id' is not a key") }
             return .link(RealmFileLink(tableIndex: index, key: key))
         default: break
         }
-        throw Problem(words: "'\(tag)' has no value that it can have")
+        throw Problem(words: "'\(tag)' has an invalid value")
     }
 
     /// The members that may be beside each tag.
@@ -150,7 +150,7 @@ struct JSONReader {
     }
 
     private func finite(_ text: String) throws -> Double {
-        guard let number = Double(text) else { throw Problem(words: "'\(text)' is no number") }
+        guard let number = Double(text) else { throw Problem(words: "'\(text)' is not a number") }
         guard number.isFinite else { throw Problem(words: "'\(text)' is out of the range of a double") }
         return number
     }
@@ -165,7 +165,7 @@ struct JSONReader {
     }
 
     private func finiteFloat(_ text: String) throws -> Float {
-        guard let number = Float(text) else { throw Problem(words: "'\(text)' is no number") }
+        guard let number = Float(text) else { throw Problem(words: "'\(text)' is not a number") }
         guard number.isFinite else { throw Problem(words: "'\(text)' is out of the range of a float") }
         return number
     }
@@ -192,13 +192,13 @@ struct JSONReader {
             }
             return try self.date(text)
         }
-        guard let number = integer(json) else { throw Problem(words: "'$date' is no number") }
+        guard let number = integer(json) else { throw Problem(words: "'$date' is not a number") }
         guard let rest = whole["$nanoseconds"].map(integer) ?? 0 else {
-            throw Problem(words: "'$nanoseconds' is no number")
+            throw Problem(words: "'$nanoseconds' is not a number")
         }
         if let unit = whole["$unit"] {
             guard unit == .string("s") else { throw Problem(words: "'$unit' is not \"s\"") }
-            guard let nanoseconds = Int32(exactly: rest) else { throw Problem(words: "'$nanoseconds' is no number") }
+            guard let nanoseconds = Int32(exactly: rest) else { throw Problem(words: "'$nanoseconds' is not a number") }
             return RealmFileDate(seconds: number, nanoseconds: nanoseconds)
         }
         guard rest.magnitude < 1_000_000 else { throw Problem(words: "'$nanoseconds' is a millisecond or more") }
@@ -213,13 +213,13 @@ struct JSONReader {
             let digits = text[text.index(after: point)...].prefix { $0.isASCII && $0.isNumber }
             let isExact = digits.dropFirst(9).allSatisfy { $0 == "0" }
             guard !digits.isEmpty, isExact else {
-                throw Problem(words: "'\(text)' is no date with at most nine digits after the point")
+                throw Problem(words: "'\(text)' is not a date with at most nine digits after the point")
             }
             let nine = digits.prefix(9)
             nanoseconds = Int32(nine + String(repeating: "0", count: 9 - nine.count)) ?? 0
             whole = String(text[..<point]) + text[digits.endIndex...]
         }
-        guard let date = try? Date(whole, strategy: .iso8601) else { throw Problem(words: "'\(text)' is no date") }
+        guard let date = try? Date(whole, strategy: .iso8601) else { throw Problem(words: "'\(text)' is not a date") }
         let seconds = Int64(date.timeIntervalSince1970)
         // The nanoseconds have the sign of the seconds.
         if seconds < 0, nanoseconds > 0 {
@@ -257,15 +257,15 @@ struct JSONReader {
         let digits = parts.first?.split(separator: ".", omittingEmptySubsequences: false) ?? []
         guard (1...2).contains(parts.count), (1...2).contains(digits.count),
             var exponent = parts.count == 1 ? 0 : Int(parts[1]), exponent.magnitude < 1_000_000
-        else { throw Problem(words: "'\(text)' is no decimal") }
+        else { throw Problem(words: "'\(text)' is not a decimal") }
         var coefficient: UInt128 = 0
         for character in digits.joined() {
             guard character.isASCII, let digit = character.wholeNumberValue, coefficient < UInt128.max / 10 - 1 else {
-                throw Problem(words: "'\(text)' is no decimal")
+                throw Problem(words: "'\(text)' is not a decimal")
             }
             coefficient = coefficient * 10 + UInt128(digit)
         }
-        guard digits.contains(where: { !$0.isEmpty }) else { throw Problem(words: "'\(text)' is no decimal") }
+        guard digits.contains(where: { !$0.isEmpty }) else { throw Problem(words: "'\(text)' is not a decimal") }
         if digits.count == 2 { exponent -= digits[1].count }
         return .decimal(
             RealmFileDecimal(

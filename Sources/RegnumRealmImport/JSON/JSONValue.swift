@@ -77,7 +77,7 @@ struct JSONParser {
         var parser = JSONParser(bytes)
         let value = try parser.value(depth: 0)
         parser.skipSpace()
-        guard parser.place == bytes.count else { throw parser.problem("there is more after the value") }
+        guard parser.place == bytes.count else { throw parser.problem("there is text after the value") }
         return value
     }
 
@@ -171,7 +171,7 @@ struct JSONParser {
             }
             let key = try string()
             guard keys.insert(key) else {
-                throw problem("the member '\(key)' is in one object twice")
+                throw problem("the member '\(key)' occurs twice in an object")
             }
             guard take(UInt8(ascii: ":")) else { throw problem("a key has no value") }
             members.append(JSONMember(key: key, value: try value(depth: depth + 1)))
@@ -193,7 +193,9 @@ struct JSONParser {
             place += 1
             switch byte {
             case UInt8(ascii: "\""):
-                guard let string = String(validating: text, as: UTF8.self) else { throw problem("a text is no UTF-8") }
+                guard let string = String(validating: text, as: UTF8.self) else {
+                    throw problem("a string is not valid UTF-8")
+                }
                 return string
             case UInt8(ascii: "\\"): try escape(&text)
             case 0..<0x20: throw problem("a text has a control character")
@@ -218,13 +220,13 @@ struct JSONParser {
             var code = try unit()
             if code & 0xfc00 == 0xd800 {
                 guard place + 1 < bytes.count, bytes[place] == UInt8(ascii: "\\"), bytes[place + 1] == UInt8(ascii: "u")
-                else { throw problem("half of a surrogate pair stands alone") }
+                else { throw problem("an unpaired surrogate") }
                 place += 2
                 let low = try unit()
-                guard low & 0xfc00 == 0xdc00 else { throw problem("half of a surrogate pair stands alone") }
+                guard low & 0xfc00 == 0xdc00 else { throw problem("an unpaired surrogate") }
                 code = 0x10000 + (code & 0x3ff) << 10 + low & 0x3ff
             }
-            guard let scalar = Unicode.Scalar(code) else { throw problem("half of a surrogate pair stands alone") }
+            guard let scalar = Unicode.Scalar(code) else { throw problem("an unpaired surrogate") }
             text.append(contentsOf: Array(String(Character(scalar)).utf8))
         default: throw problem("a text has an unknown escape")
         }

@@ -96,7 +96,7 @@ struct JSONWriter {
                 case .int(let number): "\(number)"
                 default: "\(entry.key)"
                 }
-            if case .string = entry.key {} else { lose("a key of a dictionary is no text and becomes one") }
+            if case .string = entry.key {} else { lose("a dictionary key is not a text, and becomes one") }
             return "\(Self.quoted(key)):\(text(entry.value, isAny: isAny))"
         }
         return "{" + members.joined(separator: ",") + "}"

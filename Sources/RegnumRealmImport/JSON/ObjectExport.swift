@@ -19,8 +19,8 @@ public struct ObjectJSONReport: Sendable, Equatable, CustomStringConvertible {
     /// The report as text: the number of objects, and a line for each of the first 1,000 losses.
     public var description: String {
         var lines = ["\(objectCount) objects written" + (lossCount > 0 ? ", \(lossCount) values not unchanged" : "")]
-        lines += losses.prefix(1000).map { "not carried: \($0)" }
-        if lossCount > min(losses.count, 1000) { lines.append("\(lossCount) not carried in all") }
+        lines += losses.prefix(1000).map { "not carried over: \($0)" }
+        if lossCount > min(losses.count, 1000) { lines.append("\(lossCount) not carried over in all") }
         return lines.joined(separator: "\n")
     }
 }
@@ -84,7 +84,7 @@ final class ObjectExport<Source: ObjectSource> {
                 current = (place, property.name, object.key)
                 let replaced = source.replacedTextCount
                 let value = try object.value(at: index)
-                if source.replacedTextCount > replaced { lose("bytes that are no UTF-8 are replaced by U+FFFD") }
+                if source.replacedTextCount > replaced { lose("bytes that are not valid UTF-8 are replaced by U+FFFD") }
                 line += writer.text(value, property)
                 isFirst = false
             }
@@ -102,7 +102,7 @@ final class ObjectExport<Source: ObjectSource> {
         guard count == sourceClass.objectCount else {
             throw RealmFileError(
                 .damaged,
-                "class '\(sourceClass.name)' has \(count) objects, though \(sourceClass.objectCount) are counted",
+                "class '\(sourceClass.name)' has \(count) objects, but its table counts \(sourceClass.objectCount)",
                 filePath: path)
         }
     }

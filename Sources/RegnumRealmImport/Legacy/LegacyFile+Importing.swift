@@ -215,7 +215,7 @@ struct LegacySwap {
             throw Realm.Error(
                 .fileAccess, .inputOutput,
                 "Failed to keep a copy of the original of Realm file at path '\(path)': \(error.localizedDescription) "
-                    + "Make room for it, or set `keepOriginal` to false.", fileURL: URL(fileURLWithPath: path))
+                    + "Free some space, or set `keepOriginal` to false.", fileURL: URL(fileURLWithPath: path))
         }
         let copy = try files.open(temporary, .readOnly)
         try copy.sync(.full)

@@ -58,7 +58,7 @@ struct NewSchema {
         for sourceClass in classes {
             var table = NewTable(name: sourceClass.name, isEmbedded: sourceClass.kind == .embedded, columns: [])
             if sourceClass.kind == .asymmetric {
-                notes.append("Class '\(sourceClass.name)' is asymmetric in the old file; it becomes a class as others.")
+                notes.append("Class '\(sourceClass.name)' is asymmetric in the old file; it becomes an ordinary class.")
             }
             var (carried, dropped): ([Int], [DroppedPlan]) = ([], [])
             for (place, property) in sourceClass.properties.enumerated() {
@@ -87,7 +87,7 @@ struct NewSchema {
         case .rows: return "a Regnum file holds no tables within tables"
         case .link(let target):
             guard let kind = kinds[target] else { return "it links to table '\(target)', which belongs to no class" }
-            return kind == .embedded && property.collection == .set ? "embedded objects are in no set" : nil
+            return kind == .embedded && property.collection == .set ? "a set cannot contain embedded objects" : nil
         default: return nil
         }
     }

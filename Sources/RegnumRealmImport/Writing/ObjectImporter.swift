@@ -146,7 +146,8 @@ final class ObjectImporter<Source: ObjectSource> {
         let value = try readLinks(object, index)
         guard source.replacedTextCount > before else { return (value, true) }
         report.lose(
-            place, plans[place].columns[index].name, object.key, "bytes that are no UTF-8 are replaced by U+FFFD")
+            place, plans[place].columns[index].name, object.key,
+            "bytes that are not valid UTF-8 are replaced by U+FFFD")
         return (value, false)
     }
 
@@ -453,7 +454,7 @@ final class ObjectImporter<Source: ObjectSource> {
             return nil
         }
         if plans[index].isEmbedded, !linked[index].insert(key) {
-            losses("the embedded object belongs to another object already")
+            losses("the embedded object already belongs to another object")
             return nil
         }
         return key

@@ -96,7 +96,7 @@ struct OpenRealmImport<Source: ObjectSource> {
             }
             guard let reason else { continue }
             plan.dropped.append(DroppedPlan(source: place, name: property.name, reason: reason))
-            notes.append("Property '\(schema.name).\(property.name)' of the old file is not taken over: \(reason).")
+            notes.append("Property '\(schema.name).\(property.name)' of the old file is not imported: \(reason).")
         }
         for (index, column) in table.columns.enumerated() where !column.isHidden && !matched.contains(index) {
             notes.append(

@@ -71,7 +71,7 @@ struct ValueConversion {
                     DictionaryEntry(key: entry.key, value: try any(entry.value, depth: depth + 1, resolve, lose))
                 })
         case .rows:
-            lose("a table within a value cannot be held")
+            lose("a table within a value cannot be stored")
             return .null
         default: return plain(value, lose) ?? .null
         }
@@ -91,7 +91,7 @@ struct ValueConversion {
             return nil
         }
         if case .int(let number) = value {
-            lose("the key \(number) of a dictionary is no text and becomes one")
+            lose("the dictionary key \(number) is not a text, and becomes one")
             return "\(number)"
         }
         lose("a key of a dictionary is \(name(value)), not a text")
@@ -114,7 +114,7 @@ struct ValueConversion {
         found.reserveCapacity(sorted.count)
         for entry in sorted {
             if let last = found.last, last.key.utf8.elementsEqual(entry.key.utf8) {
-                lose("a dictionary has a key twice")
+                lose("a dictionary contains a key twice")
                 continue
             }
             found.append(entry)
@@ -153,7 +153,7 @@ struct ValueConversion {
             if isFraction, isOneSided {
                 return .date(Timestamp(seconds: date.seconds, nanoseconds: date.nanoseconds))
             }
-            lose("\(date.seconds) seconds and \(date.nanoseconds) nanoseconds are no date")
+            lose("\(date.seconds) seconds and \(date.nanoseconds) nanoseconds are not a valid date")
             return nil
         case .decimal(let decimal):
             if let bits = DecimalBits(decimal) { return .decimal128(bits.low, bits.high) }

@@ -67,7 +67,7 @@ struct Verification<Source: ObjectSource> {
     private func failure(_ words: String) -> RealmFileImportError {
         RealmFileImportError(
             .verificationFailed,
-            "The new file does not hold what the old one does: \(words). It was not kept, and the old file is unchanged. "
+            "The new file differs from the old one: \(words). It was not kept, and the old file is unchanged. "
                 + "Check the memory and the disk of this machine and import again; if it fails again in the same way, "
                 + "report it as a bug of the import, and keep the old file.")
     }

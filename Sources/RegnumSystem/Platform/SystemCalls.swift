@@ -177,7 +177,7 @@ enum SystemCalls {
         while filled < buffer.count {
             let count = min(256, buffer.count - filled)
             let result = call { getentropy(base + filled, count) }
-            precondition(result == 0, "the system gives no random bytes (error \(-result))")
+            precondition(result == 0, "the system returned no random bytes (error \(-result))")
             filled += count
         }
     }

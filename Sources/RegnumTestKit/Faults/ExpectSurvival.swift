@@ -142,7 +142,7 @@ private struct SurvivalTrial {
             }
         } catch { return complain(name, "the realm cannot be opened: \(error)") }
         guard let left = disk.contents(after: fault, &random) else {
-            return complain(name, "there is no file any more")
+            return complain(name, "the file no longer exists")
         }
         reopen(left, name, invariant)
     }

@@ -40,7 +40,7 @@ internal import Synchronization
 public func killProcess(
     atDiskCall call: Int, of configuration: Realm.Configuration, in block: (Realm) throws -> Void
 ) throws -> Never {
-    precondition(configuration.inMemoryIdentifier == nil, "what is in memory dies with its process: name a file")
+    precondition(configuration.inMemoryIdentifier == nil, "data in memory does not survive its process: use a file")
     let files = KillingFileSystem(configuration.extras.fileSystem ?? PosixFileSystem.shared)
     var configuration = configuration
     configuration.extras.fileSystem = files

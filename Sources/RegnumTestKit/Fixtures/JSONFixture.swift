@@ -38,7 +38,7 @@ extension RealmAdditions where Self == Realm {
         let realm: Realm = self
         let content: Any
         do { content = try JSONSerialization.jsonObject(with: json) } catch {
-            throw FixtureError(place: "fixture", message: "is no JSON: \(error)")
+            throw FixtureError(place: "fixture", message: "is not valid JSON: \(error)")
         }
         guard let classes = content as? [String: Any] else {
             throw FixtureError(place: "fixture", message: "must be an object of arrays, one for each class")
@@ -50,7 +50,7 @@ extension RealmAdditions where Self == Realm {
                 throw FixtureError(place: name, message: "must be an array of objects")
             }
             if realm.schema[name]?.isEmbedded == true {
-                throw FixtureError(place: name, message: "is embedded: its objects belong in those that own them")
+                throw FixtureError(place: name, message: "is embedded: put its objects into the objects that own them")
             }
             for (index, element) in list.enumerated() {
                 values.append((name, try reader.object(element, ofClass: name, "\(name)[\(index)]", 0)))
@@ -140,7 +140,7 @@ private struct JSONReader {
 
     private func check(key: String, _ place: String) throws {
         if key.hasPrefix("$") || key.contains(".") {
-            throw FixtureError(place: place, message: "a key must not start with '$' nor contain '.': '\(key)'")
+            throw FixtureError(place: place, message: "a key must not start with '$' or contain '.': '\(key)'")
         }
     }
 
@@ -153,7 +153,7 @@ private struct JSONReader {
         if property.type == .object { return try link(json, property, place, depth) }
         let value = try value(json, property, place)
         guard property.info.accepts(value) else {
-            throw FixtureError(place: place, message: "\(json) is no value of the property's type")
+            throw FixtureError(place: place, message: "\(json) is not a value of the property's type")
         }
         // Converted to Float only after it is known to fit.
         return property.type == .float ? Float(value as? Double ?? 0) : value

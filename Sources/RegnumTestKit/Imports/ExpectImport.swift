@@ -69,7 +69,7 @@ private struct ImportTrial {
         do {
             let realm = try Realm(configuration: configuration)
             guard let report = reports.withLock({ $0.first }) else {
-                return complain("is no file of Realm: nothing was imported")
+                return complain("is not a Realm file: nothing was imported")
             }
             for loss in report.losses.prefix(Self.shownLosses) { complain("not carried over: \(loss)") }
             if report.lossCount > Self.shownLosses { complain("\(report.lossCount) values were not carried over") }
@@ -79,7 +79,7 @@ private struct ImportTrial {
                 }
             }
             if try schemaVersionAtURL(url, encryptionKey: newest.encryptionKey) != newest.schemaVersion {
-                complain("has not come to version \(newest.schemaVersion)")
+                complain("was not migrated to version \(newest.schemaVersion)")
             }
             for finding in configuration.integrityFindings() { complain("Integrity: \(finding)") }
             do { try check(realm, fixture) } catch { complain("the check failed: \(error)") }

@@ -74,7 +74,7 @@ private struct MigrationTrial {
         let stepped = migrate(try copy("stepped"), later, nil, check)
         if let text, let stepped, let difference = TextDifference.between(text, and: stepped) {
             let way = later.map { "\($0.schemaVersion)" }.joined(separator: ", ")
-            complain("differs where it goes through version \(way) (+) from straight migration (-):\n\(difference)")
+            complain("differs between migration through version \(way) (+) and direct migration (-):\n\(difference)")
         }
     }
 
@@ -100,7 +100,7 @@ private struct MigrationTrial {
             }
             for (property, count) in rehearsal.unreadableCounts.sorted(by: { $0.key < $1.key }) {
                 complain(
-                    "\(count) objects have a value in '\(property)' that its type has no form for: the block has to set "
+                    "\(count) objects have a value in '\(property)' that its type cannot represent: the block must set "
                         + "it, or reading it ends the program")
             }
             return rehearsal.countsAfter
@@ -125,7 +125,7 @@ private struct MigrationTrial {
                 complain("the migration took \(duration), more than \(budget)")
             }
             if try schemaVersionAtURL(url, encryptionKey: newest.encryptionKey) != newest.schemaVersion {
-                complain("has not come to version \(newest.schemaVersion)")
+                complain("was not migrated to version \(newest.schemaVersion)")
             }
             for (name, count) in counts ?? [:] where realm.schema[name] != nil {
                 let found = realm.dynamicObjects(name).count

@@ -79,8 +79,8 @@ public func expectModel<Subject, Model>(
         let (shortest, words) = trial.shortened(plan, first, make, agree)
         let names = shortest.map { operations[$0.operation].name }.joined(separator: ", ")
         Report.issue(
-            "Subject and model disagree with seed \(seed): \(words) Of \(steps) operations these are enough: \(names). "
-                + "Run it again with REGNUM_SEED=\(seed).", at: sourceLocation)
+            "Subject and model disagree with seed \(seed): \(words) Of \(steps) operations, these are sufficient: "
+                + "\(names). Run it again with REGNUM_SEED=\(seed).", at: sourceLocation)
     }
 }
 

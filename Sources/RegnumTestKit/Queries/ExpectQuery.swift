@@ -29,12 +29,12 @@ public func expectQuery<C: RealmCollection>(
     }
     if let limit, run.examinedRows > limit {
         Report.issue(
-            "The query looked at \(run.examinedRows) objects, \(limit) are allowed. \(run)", at: sourceLocation)
+            "The query examined \(run.examinedRows) objects; \(limit) are allowed. \(run)", at: sourceLocation)
     }
     if let share, Double(run.foundRows) < share * Double(run.examinedRows) {
         Report.issue(
-            "The query found \(run.foundRows) of \(run.examinedRows) objects that it looked at, less than a share of "
-                + "\(share). \(run)", at: sourceLocation)
+            "The query found \(run.foundRows) of the \(run.examinedRows) objects that it examined, a share of "
+                + "less than \(share). \(run)", at: sourceLocation)
     }
     return run
 }

@@ -38,7 +38,7 @@
         /// The realm of the running test, with its configuration. Use before `setUp` or after `tearDown` is a
         /// programmer error.
         public var testRealm: TestRealm {
-            guard let current else { preconditionFailure("the realm of a test case is there while a test runs") }
+            guard let current else { preconditionFailure("the realm of a test case exists only while a test runs") }
             return current
         }
 

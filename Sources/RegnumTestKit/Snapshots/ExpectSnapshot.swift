@@ -39,14 +39,15 @@ public func expectSnapshot(
         return false
     }
     if !isRecording {
-        Report.issue("There was no '\(file.path)': it is written now. Look at it and run again.", at: sourceLocation)
+        Report.issue(
+            "There was no '\(file.path)': it has been written. Review it, and run the test again.", at: sourceLocation)
     }
     return isRecording
 }
 
 func compare(_ text: String, _ expected: String, _ name: String, _ location: SourceLocation) -> Bool {
     guard let difference = TextDifference.between(expected, and: text) else { return true }
-    Report.issue("The realm is not as \(name) says:\n\(difference)", at: location)
+    Report.issue("The realm differs from \(name):\n\(difference)", at: location)
     return false
 }
 

@@ -86,8 +86,8 @@ struct DeleteRulesTests {
             let before = counts(realm)
             let preview = realm.previewDelete(department)
             let words =
-                "An object of class 'Rules_Department' cannot be deleted: 'Rules_Worker.department' of 1 object leads "
-                + "to it, with the delete rule deny."
+                "An object of class 'Rules_Department' cannot be deleted: 'Rules_Worker.department' of 1 object links "
+                + "to it, with the delete rule 'deny'."
             #expect(preview.denials == [words] && preview.clearedLinks == ["Rules_Worker.department": 1])
             let error = #expect(throws: Realm.Error.self) {
                 try realm.write {

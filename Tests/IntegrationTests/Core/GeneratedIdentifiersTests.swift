@@ -60,7 +60,7 @@ struct GeneratedIdentifiersTests {
                 realm.add(Ticket())
             }
         }
-        #expect(text?.contains("No number is left for 'Rules_Ticket.number'") == true)
+        #expect(text?.contains("No numbers are left for 'Rules_Ticket.number'") == true)
     }
 
     @Test("Concurrent threads get different numbers")

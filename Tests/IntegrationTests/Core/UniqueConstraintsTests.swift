@@ -323,7 +323,7 @@ private struct WrongUnique: Sendable {
 
     static let all = [
         WrongUnique(type: Missing.self, words: "Unique property 'b' does not exist on object 'WrongUnique_Missing'"),
-        WrongUnique(type: Empty.self, words: "names no property, or one twice"),
+        WrongUnique(type: Empty.self, words: "is empty, or repeats a property"),
         WrongUnique(
             type: OfList.self, words: "Property 'WrongUnique_OfList.a' of type 'int' cannot be part of a unique"),
     ]

@@ -213,11 +213,12 @@ struct MigrationOldSchemaStepTests {
         #expect(
             try misuseText { _ = MigrationStep.block([step(0, 1), step(2, 3)]) }?.contains(
                 "Files of version 1 would find no step.") == true)
-        #expect(try misuseText { _ = MigrationStep.block([step(0, 2), step(1, 3)]) }?.contains("must join") == true)
-        #expect(try misuseText { _ = step(2, 2) }?.contains("leads to a higher version") == true)
+        let gap = try misuseText { _ = MigrationStep.block([step(0, 2), step(1, 3)]) }
+        #expect(gap?.contains("must be contiguous") == true)
+        #expect(try misuseText { _ = step(2, 2) }?.contains("must lead to a higher version") == true)
         #expect(
             try misuseText { _ = step(0, 1, "class A\n    x: nothing\n") }?.contains(
-                "line 2, 'x: nothing', is no line of one") == true)
+                "line 2, 'x: nothing', is not a line of a schema") == true)
         #expect(
             try misuseText { _ = step(0, 1, "class A\n    x: object<B>\n") }?.contains(
                 "links to 'B', which is not in the text") == true)

@@ -119,7 +119,7 @@ struct MigrationPlanTests {
         }
         #expect(overlap?.contains("The two steps overlap.") == true)
         let none = catchMisuse { _ = MigrationStep(from: 3, to: 3) { _ in } }
-        #expect(none?.contains("leads to a higher version: from 3 to 3 is none.") == true)
+        #expect(none?.contains("must lead to a higher version: from 3 to 3 does not.") == true)
     }
 
     /// A missing last step must not let files get the new version without it.

@@ -77,20 +77,20 @@ private enum UnformedAfter {
     func plan() throws {
         try withOldFile { configuration in
             let plan = try Realm.migrationPlan(for: configuration)
-            let found = plan.changes.filter { $0.text.contains("has no form for") }
+            let found = plan.changes.filter { $0.text.contains("cannot represent") }
             let texts = found.map { "\($0.className) \($0.objectCount) \($0.lossCount) \($0.text)" }
             #expect(
                 texts == [
-                    "UnformedTicket 2 0 Property 'UnformedTicket.kind' would hold values that its type 'Kind' has no "
-                        + "form for.",
-                    "UnformedTicket 1 0 Property 'UnformedTicket.codes' would hold values that its type 'List<Int8>' has "
-                        + "no form for.",
-                    "UnformedTicket 3 0 Property 'UnformedTicket.level' would hold values that its type 'Level' has no "
-                        + "form for.",
-                    "UnformedTicket 3 0 Property 'UnformedTicket.word' would hold values that its type 'Word' has no "
-                        + "form for.",
-                    "UnformedKeyless 1 0 Property 'UnformedKeyless.level' would hold values that its type 'Level' has no "
-                        + "form for.",
+                    "UnformedTicket 2 0 Property 'UnformedTicket.kind' would hold values that its type 'Kind' cannot "
+                        + "represent.",
+                    "UnformedTicket 1 0 Property 'UnformedTicket.codes' would hold values that its type "
+                        + "'List<Int8>' cannot represent.",
+                    "UnformedTicket 3 0 Property 'UnformedTicket.level' would hold values that its type 'Level' cannot "
+                        + "represent.",
+                    "UnformedTicket 3 0 Property 'UnformedTicket.word' would hold values that its type 'Word' cannot "
+                        + "represent.",
+                    "UnformedKeyless 1 0 Property 'UnformedKeyless.level' would hold values that its type 'Level' cannot "
+                        + "represent.",
                 ])
             #expect(
                 plan.description.contains("3 objects. Reading the property ends the program unless the block sets it."))
@@ -135,7 +135,7 @@ private enum UnformedAfter {
             nonisolated(unsafe) let ticket = try #require(
                 realm.object(ofType: UnformedAfter.Ticket.self, forPrimaryKey: 2))
             nonisolated(unsafe) let keyless = try #require(realm.objects(UnformedAfter.Keyless.self).first)
-            let object = "of the object with the primary key '2' holds a value that the type has no form for"
+            let object = "of the object with the primary key '2' holds a value that the type cannot represent"
             let kind = try words { _ = ticket.kind }
             #expect(
                 kind.contains("'other' to type 'Kind'") && kind.contains("Property 'UnformedTicket.kind' \(object)"))

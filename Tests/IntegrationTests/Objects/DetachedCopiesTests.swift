@@ -147,7 +147,7 @@ struct DetachedCopiesTests {
                 _ = person.detached()
             }
         },
-        MisuseCase("A dynamic object has no unmanaged form") {
+        MisuseCase("A dynamic object cannot be copied to an unmanaged object") {
             let realm = try Embedding.realm()
             try realm.write { realm.create(Person.self, value: ["id": 1]) }
             _ = realm.dynamicObjects(Person.className())[0].detached()

@@ -237,8 +237,8 @@ struct TypeCornersTests {
 
     private static let refusals = [
         MisuseCase(
-            "Invalid value '300' of type 'Int' for 'int' property 'TypeCorners_Everything.int8'. The type that it is "
-                + "declared with has no such value."
+            "Invalid value '300' of type 'Int' for 'int' property 'TypeCorners_Everything.int8'. The declared type "
+                + "cannot represent this value."
         ) { _ = TypeCorners.Everything(value: ["int8": 300]) },
         MisuseCase("Invalid value '300' of type 'Int' for 'int' property 'TypeCorners_Everything.int8'.") {
             let realm = try TypeCorners.realm()

@@ -342,7 +342,7 @@ struct TypeRegressionTests {
         owner.dogSet.removeAll()
         #expect(owner.dogs.map(\.name) == ["Rob"] && set.isEmpty)
         let words = catchMisuse { _ = Owner().dynamicList("tags") }
-        #expect(words?.contains("is not such a collection of objects") == true)
+        #expect(words?.contains("is not a collection of objects of that kind") == true)
     }
 
     // setValue must not be ignored silently.

@@ -104,7 +104,7 @@ import Testing
             list.append(.list(list))
             _ = try Self.realm().objects(Holder.self).where { $0.any == .list(list) }
         }
-        #expect(endless?.contains("deep in others") == true)
+        #expect(endless?.contains("levels deep") == true)
         let message = try misuseText {
             _ = try Self.realm().objects(Holder.self).filter("id == %@", AnyRealmValue.fromArray([.int(1)]))
         }

@@ -188,7 +188,7 @@ enum OpeningMisuse: String, CaseIterable, Codable, Sendable {
         realm.create(OpeningItem.self, value: ["id": 1])
         let error = #expect(throws: Realm.Error.self) { try Realm(configuration: wide) }
         #expect(error?.code == .alreadyOpen && error?.reason == .inUse)
-        #expect(error?.localizedDescription.contains("would wait for ever") == true)
+        #expect(error?.localizedDescription.contains("would wait forever") == true)
         let found = Mutex(-1)
         let done = DispatchSemaphore(value: 0)
         Thread.detachNewThread {

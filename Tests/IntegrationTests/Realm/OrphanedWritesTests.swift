@@ -115,14 +115,14 @@ private actor KeptActor {
                 return try misuseText { other.beginWrite() }
             }
         }
-        #expect(words?.contains("nobody holds") == true, "\(words ?? "nil")")
+        #expect(words?.contains("no longer referenced") == true, "\(words ?? "nil")")
         let actor = KeptActor()
         var ofActor: String?
         for _ in 0..<100 where ofActor == nil {
             ofActor = try await actor.beginTwice(configuration, other: narrow)
             try await actor.cancel(configuration)
         }
-        #expect(ofActor?.contains("nobody holds") == true, "\(ofActor ?? "nil")")
+        #expect(ofActor?.contains("no longer referenced") == true, "\(ofActor ?? "nil")")
     }
 
     @Test("A reference made in an unreferenced write does not resolve after its rollback")

@@ -114,14 +114,17 @@ struct GoldenTextTests {
     @Test(
         "Invalid text is refused with its line",
         arguments: [
-            ("class A\n    x: string on-delete cascade\n", "line 2, 'x: string on-delete cascade', is no line of one"),
-            ("class A\n    x: int\n    unique (y)\n", "'y' is to be unique, and no property of 'A'"),
-            ("class A\n    unique (x\n", "line 2, 'unique (x', is no line of one"),
-            ("class \"A\n    x: int\n", "line 1, 'class \"A', is no line of one"),
-            ("class A\n    \"x\\u{110000}\": int\n", "is no line of one"),
-            ("class A B\n", "line 1, 'class A B', is no line of one"),
-            ("x: int\n", "line 1, 'x: int', is no line of one"),
-            ("class A\n    x: int\nclass A\n", "line 3, 'class A', has a class that is there before"),
+            (
+                "class A\n    x: string on-delete cascade\n",
+                "line 2, 'x: string on-delete cascade', is not a line of a schema"
+            ),
+            ("class A\n    x: int\n    unique (y)\n", "'y' is in a unique constraint, but is not a property of 'A'"),
+            ("class A\n    unique (x\n", "line 2, 'unique (x', is not a line of a schema"),
+            ("class \"A\n    x: int\n", "line 1, 'class \"A', is not a line of a schema"),
+            ("class A\n    \"x\\u{110000}\": int\n", "is not a line of a schema"),
+            ("class A B\n", "line 1, 'class A B', is not a line of a schema"),
+            ("x: int\n", "line 1, 'x: int', is not a line of a schema"),
+            ("class A\n    x: int\nclass A\n", "line 3, 'class A', declares a class a second time"),
         ])
     func refused(_ text: String, _ words: String) {
         let error = #expect(throws: Realm.Error.self) { try Schema.golden(text) }

@@ -198,7 +198,7 @@ import Testing
         }
         Self.put(UInt32(freed + 1), log + 96, &file)
         file.retag(log / 4096)
-        Self.expect(try Self.findings(file), 1, "Many > objects: page \(page) is free as well")
+        Self.expect(try Self.findings(file), 1, "Many > objects: page \(page) is also free")
     }
 
     @Test("Law 1: two blocks refer to the same block")
@@ -209,7 +209,7 @@ import Testing
         file.bytes.replaceSubrange(refs + 40..<refs + 80, with: Array(file.bytes[refs..<refs + 40]))
         file.retag(node)
         let findings = try Self.findings(file)
-        Self.expect(findings, 1, "Many > objects: page \(groups[0]) is part of another block as well")
+        Self.expect(findings, 1, "Many > objects: page \(groups[0]) is also part of another block")
         Self.expect(findings, 1, "page \(groups[1]) is neither reachable nor free nor pending")
     }
 
@@ -233,7 +233,7 @@ import Testing
         file.retag(groups[1])
         Self.expect(
             try Self.findings(file), 3,
-            "Many > block at page \(node): the block at page \(groups[1]) is younger than the one that leads to it")
+            "Many > block at page \(node): the block at page \(groups[1]) is newer than the block that refers to it")
     }
 
     // MARK: Rows
@@ -241,7 +241,7 @@ import Testing
     @Test("Law 8: the catalog counts more objects than there are rows")
     func recordCount() throws {
         let findings = try Self.findings { $0.count += 1 }.findings
-        Self.expect(findings, 8, "Row > objects: 20 rows, the catalog says 21")
+        Self.expect(findings, 8, "Row > objects: 20 rows, but the catalog states 21")
     }
 
     @Test("Law 8: the next key is in use")
@@ -261,7 +261,8 @@ import Testing
             try Self.findings(file) == [
                 Finding(
                     law: 8,
-                    text: "Many > block at page \(node): 1000 rows are counted at page \(groups[0]), there are 1024")
+                    text: "Many > block at page \(node): the node counts 1000 rows at page \(groups[0]), "
+                        + "but there are 1024")
             ])
     }
 
@@ -273,7 +274,7 @@ import Testing
         Self.put(UInt64(1050), node * 4096 + GroupNodeLayout.firstKeys + 8, &file)
         file.retag(node)
         let way = "Many > block at page \(node): "
-        let words = "key 1025 lies in another block than the node says, in that at page \(groups[1])"
+        let words = "key 1025 is in the block at page \(groups[1]), not in the one that its node names"
         #expect(try Self.findings(file) == [Finding(law: 8, text: way + words)])
     }
 
@@ -356,7 +357,7 @@ import Testing
         Self.expect(findings, 10, "Row.link: object 20 \(block) links to object 999, which is not there")
         Self.expect(
             findings, 10,
-            "Row.link > backlinks: those of object 999, to which object 20 \(block) links, are wrong")
+            "Row.link > backlinks: those of object 999, a target of object 20 \(block), are wrong")
     }
 
     @Test("Law 10: a link has no backlink, or a backlink has no link", arguments: [false, true])
@@ -375,7 +376,7 @@ import Testing
                 Finding(law: 10, text: "Row.link > backlinks: \(isExtra ? 20 : 18) entries for 19 links"),
                 Finding(
                     law: 10,
-                    text: "Row.link > backlinks: those of object 3, to which object 2 \(block) links, are wrong"),
+                    text: "Row.link > backlinks: those of object 3, a target of object 2 \(block), are wrong"),
             ])
     }
 
@@ -411,7 +412,7 @@ import Testing
         file.retag(node)
         let session = try Self.open(file).makeSession()
         let root = try #require(session.table(named: "Row")?.rowsStamp)
-        let words = "Row.list: object 1 (block at page \(root.page)) counts its elements wrong"
+        let words = "Row.list: object 1 (block at page \(root.page)) has a wrong element count"
         #expect(try Self.findings(file) == [Finding(law: 13, text: words)])
     }
 
@@ -432,8 +433,8 @@ import Testing
         }
         // Two terms in each text, and one entry for each text.
         let count = Finding(
-            law: 14, text: "Row.text > contents: \(isExtra ? 61 : 59) entries of words, the texts have 60")
-        let word = Finding(law: 14, text: "Row.text > contents: object 4 \(block) has words that are not in it")
+            law: 14, text: "Row.text > contents: the index has \(isExtra ? 61 : 59) entries, but the texts have 60")
+        let word = Finding(law: 14, text: "Row.text > contents: object 4 \(block) has words that are not in the index")
         #expect(findings == (isExtra ? [count] : [count, word]))
     }
 
@@ -446,8 +447,8 @@ import Testing
         }
         #expect(
             findings == [
-                Finding(law: 14, text: "Row.place > contents: 19 entries of places, the objects have 20"),
-                Finding(law: 14, text: "Row.place > contents: object 4 \(block) has a place that is not in it"),
+                Finding(law: 14, text: "Row.place > contents: the index has 19 points, but the objects have 20"),
+                Finding(law: 14, text: "Row.place > contents: object 4 \(block) has a point that is not in the index"),
             ])
     }
 
@@ -460,7 +461,7 @@ import Testing
         #expect(
             findings == [
                 Finding(
-                    law: 15, text: "Row > \(way): plain: texts that are not UTF-8: 1, the first is that of object 2")
+                    law: 15, text: "Row > \(way): plain: texts that are not UTF-8: 1; the first belongs to object 2")
             ])
     }
 
@@ -496,8 +497,8 @@ import Testing
             try Self.findings(file) == [
                 Finding(
                     law: 15,
-                    text: "Many > block at page \(group): n: values outside of their zone: 1014, "
-                        + "the first is that of object 11")
+                    text: "Many > block at page \(group): n: values outside their zone: 1014; "
+                        + "the first belongs to object 11")
             ])
     }
 }

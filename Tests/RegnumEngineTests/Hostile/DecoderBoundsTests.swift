@@ -312,7 +312,7 @@ import Testing
 
     private static let level = "an index branch has a wrong level"
     private static let entries = "an index node has a wrong number of entries"
-    private static let branchChild = "an index branch refers to something else than its children"
+    private static let branchChild = "an index branch refers to something other than its children"
     private static let branchCounts = "an index branch has wrong counts"
 
     static let branches: [Case] = [

@@ -101,7 +101,7 @@ import Testing
         #expect(Self.refusal([Self.table(1, "T", [a], next: 1)]) == "a column has a key that is not its own")
         #expect(Self.refusal([Self.table(1, "T", [a], next: .max)]) == "a table has no next column key")
         let c = Self.column(2, "a", .int)
-        #expect(Self.refusal([Self.table(1, "T", [a, c])]) == "two columns have one name")
+        #expect(Self.refusal([Self.table(1, "T", [a, c])]) == "two columns share a name")
         var unique = Self.table(1, "T", [a], next: 2)
         unique.uniques = [UniqueDefinition(key: ColumnKey(2), columns: [ColumnKey(1)])]
         #expect(Self.refusal([unique]) == "a unique constraint has a key that is not its own")
@@ -110,8 +110,8 @@ import Testing
     // Salvage recreates the tables and once trapped on these.
     @Test("Tables with the same key or name, and links to a missing table, are refused")
     func tables() {
-        #expect(Self.refusal([Self.table(1, "T"), Self.table(1, "U")]) == "two tables have one key or name")
-        #expect(Self.refusal([Self.table(1, "T"), Self.table(2, "T")]) == "two tables have one key or name")
+        #expect(Self.refusal([Self.table(1, "T"), Self.table(1, "U")]) == "two tables share a key or a name")
+        #expect(Self.refusal([Self.table(1, "T"), Self.table(2, "T")]) == "two tables share a key or a name")
         for target in [nil, 7] as [UInt32?] {
             let column = Self.column(1, "a", .link, target: target)
             #expect(Self.refusal([Self.table(1, "T", [column])]) == "a column links to no table")

@@ -320,7 +320,7 @@ extension HostileUse {
         switch error {
         case .corrupted(let damage):
             let ofTheFile = [
-                "no commit of the file is whole", "the file ends before its content does",
+                "no commit of the file is complete", "the file ends before its content does",
                 "the file ends before its first commit",
             ]
             return damage.page != nil || ofTheFile.contains(damage.what)

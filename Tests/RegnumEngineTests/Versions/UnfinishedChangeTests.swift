@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes that find damage half way, and versions that cannot be read when they must be shown: the transaction can only
+// Changes that find damage halfway, and versions that cannot be read when they must be shown: the transaction can only
 // be rolled back, and the previous state is shown again.
 
 @testable import RegnumEngine
@@ -78,7 +78,7 @@ import Testing
 
     // A block of the second index was damaged: the object was removed from the first index, and present in the second.
     // The next commit once made that the state of the file.
-    @Test("A change that found damage half way cannot be committed", arguments: Change.allCases)
+    @Test("A change that found damage halfway cannot be committed", arguments: Change.allCases)
     func halfDone(change: Change) throws {
         let files = files()
         try make(files)
@@ -91,7 +91,7 @@ import Testing
         let error = #expect(throws: EngineError.self) { try session.commitWrite() }
         if case .corrupted(let damage)? = error {
             #expect(damage.page == page)
-            #expect(damage.what.hasPrefix("a change failed half way"))
+            #expect(damage.what.hasPrefix("a change failed halfway"))
         } else {
             Issue.record("\(error as Any)")
         }

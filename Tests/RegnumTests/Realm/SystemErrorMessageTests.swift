@@ -38,19 +38,19 @@ struct SystemErrorMessageTests {
                 (EILSEQ, "open", .invalidName, "special characters"),
                 (ENXIO, "open", .notARegularFile, "choose another fileURL"),
                 (ENODEV, "open", .notARegularFile, "choose another fileURL"),
-                (ETXTBSY, "open", .inUse, "End that use"),
-                (EBUSY, "rename", .inUse, "End that use"),
+                (ETXTBSY, "open", .inUse, "Stop using it there"),
+                (EBUSY, "rename", .inUse, "Stop using it there"),
                 (EMFILE, "open", .tooManyFiles, "ulimit -n"),
                 (ENFILE, "open", .tooManyFiles, "ulimit -n"),
                 (ENOMEM, "open", .noMemory, "try again later"),
                 (ENOMEM, "map", .noAddressSpace, "ulimit -v"),
                 (EAGAIN, "map", .noAddressSpace, "ulimit -v"),
-                (ENODEV, "map", .unsupportedFileSystem, "locks, maps and syncs"),
+                (ENODEV, "map", .unsupportedFileSystem, "lock, map and sync"),
                 (ENOLCK, "lock", .noLocks, "lock service"),
-                (EINVAL, "lock", .unsupportedFileSystem, "locks, maps and syncs"),
-                (EOPNOTSUPP, "lock", .unsupportedFileSystem, "locks, maps and syncs"),
-                (ENOSYS, "sync", .unsupportedFileSystem, "locks, maps and syncs"),
-                (EXDEV, "rename", .unsupportedFileSystem, "locks, maps and syncs"),
+                (EINVAL, "lock", .unsupportedFileSystem, "lock, map and sync"),
+                (EOPNOTSUPP, "lock", .unsupportedFileSystem, "lock, map and sync"),
+                (ENOSYS, "sync", .unsupportedFileSystem, "lock, map and sync"),
+                (EXDEV, "rename", .unsupportedFileSystem, "lock, map and sync"),
                 (EFBIG, "write", .fileTooLarge, "ulimit -f"),
                 (EFBIG, "allocate", .fileTooLarge, "ulimit -f"),
                 (EOVERFLOW, "open", .fileTooLarge, "ulimit -f"),
@@ -68,12 +68,12 @@ struct SystemErrorMessageTests {
             #expect(error.localizedDescription.contains(advice), "\(error)")
         }
 
-        @Test("Only errors of the storage itself mention the storage medium")
+        @Test("Only errors of the storage itself mention the storage device")
         func medium() {
             for code in Int32(1)...133 {
                 for operation in Self.operations {
                     let error = error(code, operation)
-                    #expect(error.localizedDescription.contains("medium") == (error.reason == .inputOutput))
+                    #expect(error.localizedDescription.contains("storage device") == (error.reason == .inputOutput))
                     #expect(error.reason != .unspecified)
                     #expect(!error.localizedDescription.hasSuffix(" "))
                 }

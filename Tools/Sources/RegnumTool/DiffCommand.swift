@@ -14,7 +14,7 @@ struct DiffCommand: ParsableCommand {
             Objects are compared by their primary keys, or by their numbers in a class without one. A line begins with - \
             for what only the first file has, with + for what only the second one has, and with ~ for a change.
 
-            Ends with 0 if there is no difference, and with 3 if there are some.
+            Exits with status 0 if there is no difference, and with 3 if there are some.
             """)
 
     /// The files differ.
@@ -25,7 +25,7 @@ struct DiffCommand: ParsableCommand {
     @Argument(help: "Only these classes.") var classNames: [String] = []
     @Option(help: "A file with the key of the other file; by default both have the same key.") var otherKeyFile: String?
     @Flag(help: "Compare the schemas only.") var schemaOnly = false
-    @Flag(help: "One JSON object for each difference, one a line.") var json = false
+    @Flag(help: "One JSON object for each difference, one per line.") var json = false
 
     func run() throws {
         var count = 0

@@ -18,7 +18,7 @@ import RegnumRealmImport
 struct DumpCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dump",
-        abstract: "Writes all objects of a file, Regnum's or Realm's, as JSON, one a line, without a loss.",
+        abstract: "Writes all objects of a file, Regnum's or Realm's, as JSON, one per line, without a loss.",
         discussion: """
             regnum dump people.realm > people.jsonl
 
@@ -61,12 +61,12 @@ struct DumpCommand: ParsableCommand {
 
 struct LoadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "load", abstract: "Makes a new file of the lines that dump has written.",
+        commandName: "load", abstract: "Makes a new file from the lines that dump has written.",
         discussion: """
             regnum load people.jsonl copy.realm --verify
 
             With - the lines come from standard input. --verify dumps the new file and compares the two, line by line. \
-            Ends with 2 if values are missing or differ.
+            Exits with status 2 if values are missing or differ.
             """,
         aliases: ["import-json"])
 
@@ -76,7 +76,7 @@ struct LoadCommand: ParsableCommand {
     var schema: String?
     @Option(help: "Write what was imported as JSON to this file.") var report: String?
     @Flag(help: "Dump the new file and compare it with the lines.") var verify = false
-    @Flag(help: "Show on standard error how far it is.") var progress = false
+    @Flag(help: "Show the progress on standard error.") var progress = false
 
     func run() throws {
         try reporting(on: arguments) {

@@ -31,7 +31,7 @@ struct ExportCommand: ParsableCommand {
 
     @OptionGroup var arguments: FileArguments
     @Argument(help: "The class, as it is named in the file.") var className: String
-    @Argument(help: "As for `regnum query`; all objects if it is left out.") var predicate = "TRUEPREDICATE"
+    @Argument(help: "As for `regnum query`; all objects if omitted.") var predicate = "TRUEPREDICATE"
     @Option(help: "csv, json (one array) or jsonl (one object a line); by default as --output ends, or csv.")
     var format: ExchangeFormat?
     @Flag(help: "One JSON array of objects; the same as --format json.") var json = false
@@ -87,8 +87,8 @@ struct ImportCommand: ParsableCommand {
             CSV needs a head with the names of properties; a property that is not named keeps its value, or is null, zero \
             or empty in a new object. JSON is one array of objects, or one object after another.
 
-            All objects are written in one transaction. If one is refused, nothing is written and the command ends with 1, \
-            unless --skip-refused is given, which ends it with 2. Refused objects are named on standard error with their \
+            All objects are written in one transaction. If one is refused, nothing is written and the exit status is 1, \
+            unless --skip-refused is given, which makes it 2. Refused objects are named on standard error with their \
             line and the reason. --dry-run makes the same report and writes nothing.
             """)
 

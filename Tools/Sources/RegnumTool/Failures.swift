@@ -73,13 +73,13 @@ struct Failure {
         let file = "'\(arguments.file)'"
         switch reason {
         case "encryptedWithoutKey":
-            return "\(file) is encrypted: name the file that holds its key with --key-file, or in the environment "
-                + "variable \(KeySource.fileVariable)."
+            return "\(file) is encrypted: specify its key file with --key-file, or in the environment variable "
+                + "\(KeySource.fileVariable)."
         case "wrongKey":
             return
-                "\(file) was encrypted with another key than that in \(arguments.keySource?.name ?? "no file"): name "
-                + "the file that holds its key with --key-file. The database is not damaged."
-        case "notEncrypted": return "\(file) is not encrypted: \(arguments.keySource?.removal ?? "leave the key out")."
+                "\(file) was encrypted with a key other than that in \(arguments.keySource?.name ?? "no file"): "
+                + "specify its key file with --key-file. The database is not damaged."
+        case "notEncrypted": return "\(file) is not encrypted: \(arguments.keySource?.removal ?? "omit the key")."
         case "unavailableFeature":
             return "This build of regnum has no encryption: build it with the trait `Encryption`, the default."
         case "missingFolder", "parentIsNotAFolder":

@@ -35,7 +35,7 @@ enum KeySource {
     /// What to do if there must be no key.
     var removal: String {
         switch self {
-        case .option: "leave --key-file out"
+        case .option: "omit --key-file"
         case .fileInEnvironment: "unset the environment variable \(Self.fileVariable)"
         case .environment: "unset the environment variable \(Self.keyVariable)"
         }
@@ -111,8 +111,8 @@ struct FileArguments: ParsableArguments {
         }
     }
 
-    /// Opens the file to read it: writes nothing, and needs no permission to write. Other processes may write; the
-    /// current version stays readable.
+    /// Opens the file to read it: writes nothing, and needs no permission to write. Other processes may write in the
+    /// meantime; the version that was opened stays readable.
     func readingInspector() throws -> Inspector {
         // Throws the library's own error, also for damage that an inspector passes over.
         _ = try version()
@@ -121,7 +121,7 @@ struct FileArguments: ParsableArguments {
 
     /// Opens the file as any other process would, to write to it.
     func writingInspector() throws -> Inspector {
-        if readOnly { throw Refusal("'\(file)' is open read-only: omit --read-only to change it.") }
+        if readOnly { throw Refusal("'\(file)' is to be read only: leave --read-only out to change it.") }
         // Throws the library's own error, before anything is created beside the file.
         _ = try version()
         return try Inspector(fileURL: url, encryptionKey: try key())

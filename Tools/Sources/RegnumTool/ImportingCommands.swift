@@ -9,7 +9,8 @@ import RegnumRealmImport
 struct ImportRealmCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import-realm",
-        abstract: "Imports a file in Realm's own format (2 to 11, 20 to 24). Ends with 2 if values are missing.",
+        abstract:
+            "Imports a file in Realm's own format (2 to 11, 20 to 24). Exits with status 2 if values are missing.",
         discussion: """
             All classes and objects, and the schema version. The old file is only read. No program may write to it \
             during the import. The new file appears when it is complete; import again after an interruption.
@@ -17,11 +18,11 @@ struct ImportRealmCommand: ParsableCommand {
 
     @OptionGroup var arguments: FileArguments
     @Argument(help: "The new file.", completion: .file()) var output: String
-    @Option(help: "A file with the key with which the new file is encrypted.") var newKeyFile: String?
+    @Option(help: "A file with the key to encrypt the new file.") var newKeyFile: String?
     @Option(help: "Write what was imported, and each value that was not, as JSON to this file.") var report: String?
     @Flag(help: "Read the new file back before it appears, and compare each value with the old one.") var verify = false
     @Flag(help: "Import the state before the last commit, to recover a damaged file.") var previous = false
-    @Flag(help: "Show on standard error how far it is.") var progress = false
+    @Flag(help: "Show the progress on standard error.") var progress = false
 
     func run() throws {
         try reporting(on: arguments) {

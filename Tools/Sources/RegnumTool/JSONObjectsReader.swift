@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits a text into its JSON objects: the elements of one array, or one value after another, such as one on each line.
+// Splits a text into its JSON objects: the elements of one array, or one value after another, such as one per line.
 
 /// Memory: one object.
 struct JSONObjectsReader {

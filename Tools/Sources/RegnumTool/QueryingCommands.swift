@@ -13,12 +13,12 @@ struct QueryCommand: ParsableCommand {
 
             SORT(name ASC, age DESC), DISTINCT(city) and LIMIT(10) may follow the predicate, and are applied in their \
             order. The modes: text has a line an object, line has a line a value, json is one array of objects, csv is \
-            RFC 4180 with a head. Ends with 0 also if no object matches.
+            RFC 4180 with a head. Exits with status 0 also if no object matches.
             """)
 
     @OptionGroup var arguments: FileArguments
     @Argument(help: "The class, as it is named in the file.") var className: String
-    @Argument(help: "As in `filter(_:)`; all objects if it is left out.") var predicate = "TRUEPREDICATE"
+    @Argument(help: "As in `filter(_:)`; all objects if omitted.") var predicate = "TRUEPREDICATE"
     @Option(help: "How the objects are shown: text, table, json, csv or line.") var mode: OutputMode?
     @Flag(help: "One JSON array of objects; the same as --mode json.") var json = false
     @Option(help: "Show at most this number of objects.") var limit = Int.max
@@ -26,7 +26,7 @@ struct QueryCommand: ParsableCommand {
 
     func validate() throws {
         if limit < 0 { throw ValidationError("--limit is a number of objects, 0 or more.") }
-        if json, let mode, mode != .json { throw ValidationError("Name one of --json and --mode.") }
+        if json, let mode, mode != .json { throw ValidationError("Use either --json or --mode.") }
     }
 
     func run() throws {
@@ -58,8 +58,8 @@ struct ExplainCommand: ParsableCommand {
 
     @OptionGroup var arguments: FileArguments
     @Argument(help: "The class, as it is named in the file.") var className: String
-    @Argument(help: "As for `regnum query`; all objects if it is left out.") var predicate = "TRUEPREDICATE"
-    @Flag(help: "One JSON object in one line.") var json = false
+    @Argument(help: "As for `regnum query`; all objects if omitted.") var predicate = "TRUEPREDICATE"
+    @Flag(help: "One JSON object on one line.") var json = false
 
     func run() throws {
         try reporting(on: arguments) {

@@ -24,14 +24,14 @@ struct InfoCommand: ParsableCommand {
 struct SchemaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema", abstract: "Shows the schema as `Schema.goldenText` has it, its hash and its version.",
-        discussion: "With --swift and --json also of files in Realm's own format.")
+        discussion: "With --swift and --json, also works for files in Realm's own format.")
 
     @OptionGroup var arguments: FileArguments
     @Flag(help: "Classes of Swift that open the file, or the one that import-realm makes of it.") var swift = false
-    @Flag(help: "One JSON object in one line, which import-json reads.") var json = false
+    @Flag(help: "One JSON object on one line, which import-json reads.") var json = false
 
     func validate() throws {
-        if swift, json { throw ValidationError("Name one of --swift and --json.") }
+        if swift, json { throw ValidationError("Use either --swift or --json.") }
     }
 
     func run() throws {
@@ -51,8 +51,8 @@ struct SchemaCommand: ParsableCommand {
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Reads everything and says what is damaged; ends with 2 where something is.",
-        discussion: "A file that is too short or is no database ends it with 2 too.")
+        abstract: "Reads everything and reports what is damaged; exits with status 2 if anything is.",
+        discussion: "Also exits with status 2 if the file is too short or is not a database.")
 
     @OptionGroup var arguments: FileArguments
 

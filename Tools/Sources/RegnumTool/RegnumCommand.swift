@@ -9,10 +9,10 @@ struct RegnumCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "regnum",
         abstract:
-            "Looks into Regnum database files, prunes, checks, compacts and salvages them, and imports files of Realm.",
+            "Inspects, prunes, checks, compacts and salvages Regnum database files, and imports Realm files.",
         discussion: """
-            Ends with 0 where all went well, 1 where the file cannot be used or nothing was done, 2 where the file is \
-            damaged or objects are missing, 3 where diff has found differences, and 64 where the arguments cannot be understood.
+            Exits with status 0 on success, 1 if the file cannot be used or nothing was done, 2 if the file is damaged \
+            or objects are missing, 3 if diff has found differences, and 64 if the arguments are not valid.
             """,
         version: "regnum, not released yet; file format 1",
         subcommands: [
@@ -29,7 +29,7 @@ struct RegnumCommand: ParsableCommand {
     }
 
     func run() throws {
-        Output.complain("regnum: name a subcommand.\n\n\(Self.helpMessage())")
+        Output.complain("regnum: specify a subcommand.\n\n\(Self.helpMessage())")
         throw ExitCode.validationFailure
     }
 }

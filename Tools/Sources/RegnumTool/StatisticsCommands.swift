@@ -16,7 +16,7 @@ struct StatsCommand: ParsableCommand {
             """)
 
     @OptionGroup var arguments: FileArguments
-    @Flag(help: "One JSON object in one line.") var json = false
+    @Flag(help: "One JSON object on one line.") var json = false
 
     func run() throws {
         try reporting(on: arguments) {
@@ -139,7 +139,7 @@ struct PinsCommand: ParsableCommand {
             """)
 
     @OptionGroup var arguments: FileArguments
-    @Flag(help: "One JSON object in one line.") var json = false
+    @Flag(help: "One JSON object on one line.") var json = false
 
     func run() throws {
         try reporting(on: arguments) {

@@ -24,13 +24,13 @@ struct WatchCommand: ParsableCommand {
             the object, its index in the results, and the object; a deleted one as it was. Commits that come faster \
             than they are read are shown as one.
 
-            Ends with 0 at an interrupt (control-C), when the reader of the output closes its end, and as --count and \
-            --seconds say.
+            Exits with status 0 at an interrupt (control-C), when the reader of the output closes its end, and as \
+            --count and --seconds say.
             """)
 
     @OptionGroup var arguments: FileArguments
     @Argument(help: "The class, as it is named in the file.") var className: String
-    @Argument(help: "As for `regnum query`; all objects if it is left out.") var predicate = "TRUEPREDICATE"
+    @Argument(help: "As for `regnum query`; all objects if omitted.") var predicate = "TRUEPREDICATE"
     @Flag(help: "Begin with the objects that the results have, as insertions.") var initial = false
     @Option(help: "End after this number of change sets.") var count: Int?
     @Option(help: "End after this number of seconds.") var seconds: Double?

@@ -18,7 +18,7 @@ struct DeleteCommand: ParsableCommand {
     @OptionGroup var arguments: FileArguments
     @Argument(help: "The class, as it is named in the file.") var className: String
     @Argument(help: "As in `filter(_:)`; TRUEPREDICATE for all objects.") var predicate: String
-    @Flag(help: "Do not ask.") var yes = false
+    @Flag(help: "Do not ask for confirmation.") var yes = false
 
     func run() throws {
         try reporting(on: arguments) {
@@ -28,7 +28,8 @@ struct DeleteCommand: ParsableCommand {
                 Output().write("Delete \(count) of class \(className) in '\(arguments.file)'? [y/N] ")
                 Output.flush()
                 guard let answer = readLine()?.lowercased() else {
-                    throw Refusal("Nothing was deleted: nobody has answered. Give --yes to delete without being asked.")
+                    throw Refusal(
+                        "Nothing was deleted: there was no answer. Use --yes to delete without confirmation.")
                 }
                 guard answer == "y" || answer == "yes" else { throw Refusal("Nothing was deleted.") }
             }
@@ -39,13 +40,13 @@ struct DeleteCommand: ParsableCommand {
 
 struct CompactCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "compact", abstract: "Makes a file as short as its content. Nobody may have it open.")
+        commandName: "compact", abstract: "Shortens a file to the size of its contents. No process may have it open.")
 
     @OptionGroup var arguments: FileArguments
 
     func run() throws {
         try reporting(on: arguments) {
-            if arguments.readOnly { throw Refusal("A file is not compacted with --read-only.") }
+            if arguments.readOnly { throw Refusal("A file cannot be compacted with --read-only.") }
             _ = try arguments.version()
             let before = try size()
             guard try Realm.compactFile(for: arguments.configuration()) else {
@@ -64,7 +65,7 @@ struct SalvageCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "salvage",
         abstract:
-            "Writes all that can be read of a damaged file into a new one; ends with 2 where something is missing.")
+            "Writes all that can be read of a damaged file into a new one; exits with status 2 if anything is missing.")
 
     @OptionGroup var arguments: FileArguments
     @Argument(help: "The new file; encrypted with the same key.", completion: .file()) var output: String

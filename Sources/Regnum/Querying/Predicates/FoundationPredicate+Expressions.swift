@@ -11,7 +11,7 @@ extension PredicateExpressions.Variable: QueryExpression {
         case .named(let name):
             return .path(KeyPathOperand(variable: name, []), hasCollection: false, isCollection: false)
         case .value(let value): return value
-        case nil: throw lowering.refusal(self, "it stands for nothing that a query knows.")
+        case nil: throw lowering.refusal(self, "it does not refer to anything that a query knows.")
         }
     }
 }
@@ -33,7 +33,7 @@ extension PredicateExpressions.KeyPath: QueryExpression {
                     return .condition(ExpressionLowering.counted((path: path, variable: variable, test: test), .equal))
                 }
             }
-            throw lowering.refusal(self, "only properties of objects can be asked.")
+            throw lowering.refusal(self, "only properties of objects can be used.")
         }
         if let type = Root.Output.self as? ObjectBase.Type, let name = tracedName(of: keyPath, type) {
             path.segments += name.split(separator: ".").map { KeyPathSegment(String($0)) }
@@ -56,7 +56,7 @@ extension PredicateExpressions.KeyPath: QueryExpression {
         {
             return .condition(.comparison(QueryComparison(.keyPath(path), .equal, .constant(.string("")))))
         }
-        throw lowering.refusal(self, "only properties that are stored can be asked, and count and isEmpty.")
+        throw lowering.refusal(self, "only stored properties, count and isEmpty can be used.")
     }
 }
 
@@ -144,7 +144,8 @@ extension PredicateExpressions.NilCoalesce: QueryExpression {
     /// `condition ?? false`: null satisfies no comparison except those with null.
     func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression {
         guard case .constant(let value) = try lowering.expression(rhs), value as? Bool == false else {
-            throw lowering.refusal(self, "only `?? false` behind a condition can be asked; compare with nil instead.")
+            throw lowering.refusal(
+                self, "only `?? false` after a condition is supported; compare with nil instead.")
         }
         return .condition(try lowering.condition(lhs))
     }
@@ -156,7 +157,7 @@ extension PredicateExpressions.UnaryMinus: QueryExpression {
         case .constant(let value as Int): return .constant(0 &- value)
         case .constant(let value as Double): return .constant(-value)
         case .constant(let value as Float): return .constant(-value)
-        default: throw lowering.refusal(self, "properties cannot be calculated with in a query.")
+        default: throw lowering.refusal(self, "queries cannot do arithmetic with properties.")
         }
     }
 }
@@ -179,7 +180,9 @@ extension PredicateExpressions.SequenceContains: QueryExpression {
                     QueryComparison(
                         .keyPath(path), .in, .constant(lowering.constant(values)),
                         modifier: hasCollection ? .any : .direct)))
-        default: throw lowering.refusal(self, "ask whether a list contains a constant, or constants a property.")
+        default:
+            throw lowering.refusal(
+                self, "test whether a list contains a constant, or whether constants contain a property.")
         }
     }
 }
@@ -239,7 +242,7 @@ extension PredicateExpressions.ClosedRange: QueryExpression {
 extension PredicateExpressions.RangeExpressionContains: QueryExpression {
     func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression {
         guard case .path(let path, let hasCollection, _) = try lowering.expression(element) else {
-            throw lowering.refusal(self, "only a property can lie in a range.")
+            throw lowering.refusal(self, "only a property can be tested against a range.")
         }
         let modifier: ComparisonModifier = hasCollection ? .any : .direct
         func bound(_ comparison: ComparisonOperator, _ value: Any?) -> QueryPredicate {

@@ -159,7 +159,7 @@ struct ExpressionLowering {
         _ expression: Any, of sequence: Any, _ variable: PredicateExpressions.Variable<ID>, _ test: Any
     ) throws -> (path: KeyPathOperand, variable: String, test: QueryPredicate) {
         guard case .path(let path, _, true) = try self.expression(sequence) else {
-            throw refusal(expression, "only lists of objects can be asked about their elements.")
+            throw refusal(expression, "only lists of objects support conditions on their elements.")
         }
         subqueries += 1
         let name = "item\(subqueries)"

@@ -24,7 +24,7 @@ extension Constant {
         if depth >= MixedCodec.depthLimit {
             self = .unsupported(
                 typeName: "\(type(of: value))",
-                description: "a collection more than \(MixedCodec.depthLimit) deep in others")
+                description: "a collection nested more than \(MixedCodec.depthLimit) levels deep")
             return
         }
         if let plain = PredicateArguments.plain(value) ?? PredicateArguments.array(value, realm, depth) {

@@ -97,8 +97,8 @@ struct UnmanagedPredicate {
     func isSatisfied(by object: ObjectBase) -> Bool {
         guard let holds = bound.isSatisfied(by: UnmanagedObject(object: object)) else {
             misuse(
-                "Searches of texts and places, and parts of values of any type, need objects that are managed. Add "
-                    + "the object to a Realm first.")
+                "Full-text and geospatial searches, and paths into mixed values, need managed objects. Add the "
+                    + "object to a Realm first.")
         }
         return holds
     }
@@ -131,7 +131,7 @@ extension RealmCollection {
         }
         return firstIndex { element in
             guard let holds = bound.isSatisfied(by: UnmanagedValue(value: Element._toRaw(element).plainValue)) else {
-                misuse("Searches of texts and places need objects that are managed.")
+                misuse("Full-text and geospatial searches need managed objects.")
             }
             return holds
         }

@@ -117,7 +117,7 @@ private class AnyCollectionBox<Element: RealmCollectionValue> {
     func setValue(_ value: Any?, forKeyPath keyPath: String) { missing() }
     func isEqual(to other: AnyCollectionBox) -> Bool { missing() }
 
-    private func missing() -> Never { fatalError("only CollectionBox is ever made") }
+    private func missing() -> Never { fatalError("only CollectionBox is ever created") }
 }
 
 private final class CollectionBox<Base: RealmCollection>: AnyCollectionBox<Base.Element> {

@@ -70,7 +70,7 @@ extension ResultsState {
                 for descriptor in descriptors { next.append(try descriptor.key(for: binding.tableKey, in: schema)) }
                 keys = next + keys
             case .distinct, .slice:
-                misuse("after(_:) comes before limit, offset and distinct.")
+                misuse("Call after(_:) before limit, offset and distinct.")
             }
         }
         let isPlain = keys.allSatisfy {
@@ -78,8 +78,8 @@ extension ResultsState {
         }
         guard isPlain else {
             misuse(
-                "after(_:) needs an order by properties of the objects themselves, strings by their bytes, and none of "
-                    + "Decimal128 or AnyRealmValue. Page with offset(_:) and limit(_:) instead.")
+                "after(_:) requires an order by properties of the objects themselves, with strings ordered by bytes, "
+                    + "and not by Decimal128 or AnyRealmValue. Page with offset(_:) and limit(_:) instead.")
         }
         let row = object.rowKey
         let values = engine { () throws(EngineError) in

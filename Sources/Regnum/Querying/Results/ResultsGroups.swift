@@ -43,7 +43,7 @@ extension ResultsState {
             case .int, .float, .double, .decimal128, .date, .mixed: continue
             default:
                 misuse(
-                    "Cannot aggregate on key path '\(name)': figures are of numbers and dates, not of "
+                    "Cannot aggregate on key path '\(name)': aggregates are for numbers and dates, not for "
                         + "\(column.type.shown).")
             }
         }
@@ -54,7 +54,7 @@ extension ResultsState {
         for group in groups {
             switch group.key {
             case .typedLink, .list, .dictionary:
-                misuse("Cannot group on key path '\(name)': there are objects or collections among its values.")
+                misuse("Cannot group on key path '\(name)': its values include objects or collections.")
             default: continue
             }
         }
@@ -107,7 +107,7 @@ public struct ResultsGroup<Key: _Persistable & Hashable, Element: ObjectBase>: I
     private func figure(_ kind: AggregateKind, _ keyPath: PartialKeyPath<Element>) -> Value {
         let name = _name(for: keyPath)
         guard let total = totals[name] else {
-            misuse("The groups have no aggregates of '\(name)'. Name it in grouped(by:over:).")
+            misuse("The groups have no aggregates of '\(name)'. Pass it to grouped(by:over:).")
         }
         return total.result(kind)
     }

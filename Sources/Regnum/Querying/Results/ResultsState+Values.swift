@@ -30,7 +30,7 @@ extension ResultsState {
             verb = "made distinct"
         case .slice: return
         case .behind:
-            throw QueryError(.unsupported, "Pages behind an object are of objects; these are \(kind).")
+            throw QueryError(.unsupported, "Paging after an object works only for objects; these are \(kind).")
         }
         if let path = paths.first(where: { $0 != "self" }) {
             throw QueryError(

@@ -76,7 +76,7 @@ private struct QueryLowering {
                 Comparison(
                     operand(subject, scope), .between, .constant(.array([constant(lower), constant(upper)])),
                     modifier: needsAny(subject, scope) ? .any : .direct))
-        case .subqueryCount: misuse("A count alone is no condition: compare it with a number.")
+        case .subqueryCount: misuse("A count alone is not a condition: compare it with a number.")
         case .not, .and, .or: preconditionFailure("conditions within a condition")
         }
     }

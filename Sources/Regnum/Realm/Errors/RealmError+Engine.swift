@@ -60,19 +60,19 @@ extension Realm.Error {
         case .system(let system): self.init(system, start, path, readOnly: readOnly)
         case .latched(let words): self = .latched(words, path)
         case .busy(let words):
-            self = make(.fail, .busy, words + " `busyTimeout` of the configuration says how long to wait.")
+            self = make(.fail, .busy, words + " `busyTimeout` in the configuration limits the wait.")
         case .limit(let words): self = make(.fail, .overLimit, words)
         case .lockFile(let lock):
             self = make(
                 .incompatibleLockFile, .foreignLockFile,
-                "Other processes have it open, and '\(lock)', by which "
-                    + "processes agree, was deleted, replaced or damaged since. Let those processes close the file, then "
-                    + "open it again; never touch the lock file while a Realm is open.")
+                "Other processes have it open, and the lock file '\(lock)', "
+                    + "which coordinates them, has since been deleted, replaced or damaged. Let those processes close "
+                    + "the file, then open it again; never touch the lock file while a Realm is open.")
         case .foreignLockFile(let lock):
             self = make(
                 .incompatibleLockFile, .foreignLockFile,
                 "The file '\(lock)' has the name of the database's lock file, but is not one, and was left as it is. "
-                    + "Choose another name for the database, or remove that file if nobody needs it.")
+                    + "Choose another name for the database, or remove that file if it is not needed.")
         case .fileExists(let path): self = .fileExists(path)
         case .refused(let why, let words):
             self = .refused(why, words + " The file is as it was: change the objects in the `migrationBlock`.", path)
@@ -110,8 +110,8 @@ extension Realm.Error {
     package static func fileExists(_ path: String) -> Realm.Error {
         Realm.Error(
             .fileExists, .fileExists,
-            "Failed to open file at path '\(path)': File exists. Choose a path where there is nothing, or remove "
-                + "the file first.", fileURL: URL(fileURLWithPath: path))
+            "Failed to open file at path '\(path)': File exists. Choose a path at which nothing exists, or "
+                + "remove the file first.", fileURL: URL(fileURLWithPath: path))
     }
 
     /// The error of an empty file that must not be written.
@@ -139,8 +139,8 @@ extension Realm.Error {
         case .wrongKey:
             return make(
                 .wrongKey,
-                decryption + "The file was encrypted with another key than the `encryptionKey` of the configuration; "
-                    + "its content is not damaged.")
+                decryption + "The file was encrypted with a key other than the `encryptionKey` of the "
+                    + "configuration; its content is not damaged.")
         case .notEncrypted:
             return make(
                 .notEncrypted,
@@ -149,8 +149,8 @@ extension Realm.Error {
         case .unavailable:
             return Realm.Error(
                 .fail, .unavailableFeature,
-                start + "this build has no encryption. Switch the trait `Encryption` of the package on (it is, "
-                    + "by default), or leave `encryptionKey` at nil.", fileURL: URL(fileURLWithPath: path))
+                start + "this build has no encryption. Enable the package trait `Encryption` (it is on by "
+                    + "default), or leave `encryptionKey` nil.", fileURL: URL(fileURLWithPath: path))
         case .otherKeyInUse: return RealmCache.Setting.key.error(path)
         }
     }
@@ -183,7 +183,7 @@ extension Realm.Error {
 extension EngineError {
     fileprivate static let adviceOnDamage =
         "keep a copy of it, and restore it from a backup, or save what can be read with `regnum salvage`; `regnum check` "
-        + "tells what is damaged."
+        + "shows what is damaged."
 
     /// The message with which the program ends if nothing can be thrown.
     var lastWords: String {
@@ -203,7 +203,7 @@ extension EngineError {
         case .corrupted(let damage):
             "\(damage). A part of the file was overwritten or is missing: \(Self.adviceOnDamage)"
         case .overwritten:
-            "another program has written over the file while it was open. Nothing that is shown of it can be trusted: "
+            "another program has overwritten the file while it was open. None of its data can be trusted: "
                 + "close all Realms of the file and open it again. To replace a Realm file, close it first, or rename "
                 + "the new file to its path."
         case .system(let error):

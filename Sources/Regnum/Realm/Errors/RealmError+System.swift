@@ -21,21 +21,21 @@ extension Realm.Error {
             self.init(
                 .fileAccess, .inUse,
                 start + "\(Self.subject(error, path)) is in use by the system, as a swap file, a mounted image or a "
-                    + "program that runs (\(Self.shown(error))). End that use, or choose another fileURL.", fileURL: url
-            )
+                    + "running program (\(Self.shown(error))). Stop using it there, or choose another fileURL.",
+                fileURL: url)
         case .unreachable:
             self.init(
                 .fileAccess, .unreachable,
                 start
-                    + "the file system does not answer, or no longer knows the file (\(Self.shown(error))). Check the "
+                    + "the file system does not respond, or no longer knows the file (\(Self.shown(error))). Check the "
                     + "network and the server of the file system, then close all Realms of the file and open it again.",
                 fileURL: url)
         case .io:
             self.init(
                 .fileAccess, .inputOutput,
                 start
-                    + "\(Self.shown(error)). The medium or the file system reported an error: check it, then open the "
-                    + "file again.", fileURL: url)
+                    + "\(Self.shown(error)). The storage device or the file system reported an error: check it, then "
+                    + "open the file again.", fileURL: url)
         }
     }
 
@@ -87,7 +87,7 @@ extension Realm.Error {
                     + "file nor the folder '\(folder)' may be write-protected, nor their file system mounted read-only; "
                     + "a file that is only read can be opened with `readOnly`.")
         case .exists:
-            return make(.fileExists, .fileExists, "File exists. Choose a path where no file is.")
+            return make(.fileExists, .fileExists, "File exists. Choose a path at which nothing exists.")
         default:
             if !FileFacts.exists(folder) {
                 return make(
@@ -139,9 +139,8 @@ extension Realm.Error {
         default:
             return make(
                 .unsupportedFileSystem,
-                "the file system does not support to \(error.operation) \(subject(error, path)) "
-                    + "(\(shown(error))). Put the database on a file system that locks, maps and syncs files, as local "
-                    + "ones do.")
+                "the file system cannot \(error.operation) \(subject(error, path)) (\(shown(error))). "
+                    + "Put the database on a file system that can lock, map and sync files, such as a local one.")
         }
     }
 
@@ -176,12 +175,13 @@ extension Realm.Error {
             (
                 .fileAccess, .noLocks,
                 "No locks available. The system has no room for another file lock, or the lock service of the network "
-                    + "file system does not run: start it, or put the database on a local file system."
+                    + "file system is not running: start it, or put the database on a local file system."
             )
         default:
             (
                 .fileAccess, .noMemory,
-                "Cannot allocate memory. The system has none for the operation: nothing was changed, try again later."
+                "Cannot allocate memory. The system has no memory for the operation. Nothing was changed: try again "
+                    + "later."
             )
         }
     }

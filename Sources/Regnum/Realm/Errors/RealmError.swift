@@ -136,7 +136,7 @@ extension Realm.Error {
         public static let noMemory = Reason(rawValue: "noMemory")
         /// The file system cannot lock, map or sync files in the way a database needs.
         public static let unsupportedFileSystem = Reason(rawValue: "unsupportedFileSystem")
-        /// A network file system does not answer, or no longer knows the file.
+        /// A network file system does not respond, or no longer knows the file.
         public static let unreachable = Reason(rawValue: "unreachable")
         /// The operating system reported that an operation on the file failed.
         public static let inputOutput = Reason(rawValue: "inputOutput")

@@ -116,8 +116,8 @@ enum OrphanedWrites {
         for write in remove(where: { _, write in write.owner.hasEnded || write.deadline < now }) {
             Logger.log(
                 .warn,
-                "DB: Rolled back a write of \(write.session.database.path) that nobody went on with: its Realm was let "
-                    + "go of without commitWrite or cancelWrite. Hold the Realm in a variable.")
+                "DB: Rolled back an abandoned write of \(write.session.database.path): its Realm was released "
+                    + "without commitWrite or cancelWrite. Hold the Realm in a variable.")
         }
     }
 

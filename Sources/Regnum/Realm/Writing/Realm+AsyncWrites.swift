@@ -96,7 +96,8 @@ extension RealmCore {
     /// Traps because no write is open that could be ended; `verb` is "commit" or "cancel".
     func refuseEnd(_ verb: String) -> Never {
         if isCallingBack {
-            misuse("\(Self.insideCallback(verb)) The one that calls back has ended: begin another one before.")
+            misuse(
+                "\(Self.insideCallback(verb)) The write whose callback is running has ended: begin another one first.")
         }
         misuse("Can't \(verb) a non-existing write transaction")
     }

@@ -43,9 +43,9 @@ package enum WriterWaitLogger {
                 guard let database = database.database else { return }
                 Logger.log(
                     .warn,
-                    "DB: A write has waited \(WriterWaitLogger.seconds(since: beginning)) for its turn: \(path). "
-                        + "\(WriterWaitLogger.holder(of: database)). Only one write runs at a time, among threads and "
-                        + "processes: keep transactions short.")
+                    "DB: A write has waited \(WriterWaitLogger.seconds(since: beginning)) for the writer lock: "
+                        + "\(path). \(WriterWaitLogger.holder(of: database)). Only one write runs at a time, among "
+                        + "threads and processes: keep transactions short.")
                 tellLater(after: milliseconds &* 2)
             }
         }
@@ -57,11 +57,11 @@ package enum WriterWaitLogger {
     }
 
     private static func holder(of database: Database) -> String {
-        guard let note = database.writerNote else { return "Nobody is known to have it" }
+        guard let note = database.writerNote else { return "The holder of the lock is unknown" }
         let time = seconds(since: note.since)
         switch note.holder {
         case .process(let id): return "Process \(id) has it, for \(time)"
-        case .offered: return "It is offered to an asynchronous write, for \(time)"
+        case .offered: return "It has been offered to an asynchronous write for \(time)"
         case .thread(let id):
             let place = note.origin.map { ", in the Realm opened at \($0.fileID):\($0.line)" } ?? ""
             return "Thread 0x\(String(id, radix: 16)) has it\(place), for \(time)"

@@ -120,7 +120,7 @@ struct GroupingTests {
             MisuseCase("Cannot group on key path 'photo'") {
                 _ = try memoryRealm(Order.self, GroupModels.Customer.self).objects(Order.self).grouped(by: \.photo)
             },
-            MisuseCase("Cannot aggregate on key path 'status': figures are of numbers and dates") {
+            MisuseCase("Cannot aggregate on key path 'status': aggregates are for numbers and dates") {
                 _ = try memoryRealm(Order.self, GroupModels.Customer.self).objects(Order.self)
                     .grouped(by: \.id, over: [\.status])
             },

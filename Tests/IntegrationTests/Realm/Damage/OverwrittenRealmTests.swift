@@ -51,7 +51,7 @@ final class OverwrittenRow: Object {
             try overwrite("x.realm", with: "other.realm")
             let error = #expect(throws: Realm.Error.self) { try realm.write { row.number = 0 } }
             #expect(error?.code == .invalidDatabase)
-            #expect("\(error as Any)".contains("another program has written over the file"))
+            #expect("\(error as Any)".contains("another program has overwritten the file"))
             #expect(throws: Realm.Error.self) {
                 try realm.write { realm.create(OverwrittenRow.self, value: ["id": 99]) }
             }
@@ -71,7 +71,7 @@ final class OverwrittenRow: Object {
             let realm = try Realm(configuration: configuration("x.realm"))
             try fill(realm, 10, 1225)
             try overwrite("x.realm", with: "other.realm")
-            #expect(catchMisuse { realm.refresh() }?.contains("another program has written over the file") == true)
+            #expect(catchMisuse { realm.refresh() }?.contains("another program has overwritten the file") == true)
         }
     #endif
 }

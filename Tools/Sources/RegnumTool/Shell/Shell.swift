@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommand shell: queries and commands, one on each line, from a terminal or a pipe.
+// The subcommand shell: queries and commands, one per line, from a terminal or a pipe.
 
 import ArgumentParser
 import Foundation
@@ -15,7 +15,7 @@ import RegnumInspect
 
 struct ShellSubcommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "shell", abstract: "Answers queries and commands, one a line.",
+        commandName: "shell", abstract: "Answers queries and commands, one per line.",
         discussion: """
             regnum shell people.realm
             echo 'Person age > 30 SORT(name ASC)' | regnum shell people.realm --mode csv
@@ -24,7 +24,7 @@ struct ShellSubcommand: ParsableCommand {
             lists them. In a terminal, tab completes the names of classes and properties. Each line sees the newest \
             version of the file, which is only read.
 
-            Ends with 1 if a line from a pipe or of --command had an error; --bail ends it at the first one.
+            Exits with status 1 if a line from a pipe or of --command had an error; --bail ends it at the first one.
             """)
 
     @OptionGroup var arguments: FileArguments
