@@ -208,7 +208,7 @@ struct ObservationRequestTests {
                 try realm.write { old.name = "x" }
             }
             other.queue.resume()
-            let end = ContinuousClock.now + .seconds(20)
+            let end = ContinuousClock.now + .seconds(1800)
             while other.queue.sync(execute: { diary.lines.count < 2 }), ContinuousClock.now < end {
                 Thread.sleep(forTimeInterval: 0.001)
             }
@@ -251,7 +251,7 @@ struct ObservationRequestTests {
                 realm.commitAsyncWrite()
                 try realm.write { row.n = 2 * round + 2 }
             }
-            let end = ContinuousClock.now + .seconds(20)
+            let end = ContinuousClock.now + .seconds(1800)
             while other.queue.sync(execute: { diary.lines.isEmpty }), ContinuousClock.now < end {
                 Thread.sleep(forTimeInterval: 0.0001)
             }

@@ -89,7 +89,7 @@ import Testing
                     realm = try Realm(configuration: KilledProcessTests.configuration(path), queue: queue)
                     token = realm?.objects(KilledRow.self).observe { _ in told.signal() }
                 }
-                guard told.wait(timeout: .now() + 30) == .success else { exit(11) }
+                guard told.wait(timeout: .now() + 1800) == .success else { exit(11) }
                 let child = SeveralProcessesTests.fork()
                 if child == 0 {
                     token = nil
@@ -103,7 +103,7 @@ import Testing
                     exit((try? mine.write { mine.add(KilledProcessTests.row(1)) }) == nil ? 2 : 0)
                 }
                 guard SeveralProcessesTests.wait(writer) == 0 else { exit(13) }
-                let isTold = told.wait(timeout: .now() + 30) == .success
+                let isTold = told.wait(timeout: .now() + 1800) == .success
                 withExtendedLifetime((realm, token)) {}
                 exit(isTold ? 0 : 14)
             }
@@ -116,12 +116,12 @@ import Testing
         try await withPath { path in
             await #expect(processExitsWith: .success) { [path = path as String] in
                 // Ends the process if something waits for ever.
-                alarm(120)
+                alarm(1800)
                 var ends: [Int32] = [-1, -1]
                 guard pipe(&ends) == 0 else { exit(11) }
                 let writer = SeveralProcessesTests.fork()
                 if writer == 0 {
-                    alarm(120)
+                    alarm(1800)
                     let realm = try Realm(configuration: KilledProcessTests.configuration(path))
                     try realm.write { realm.add(KilledProcessTests.row(0)) }
                     realm.beginWrite()
@@ -129,7 +129,7 @@ import Testing
                     if SeveralProcessesTests.fork() == 0 {
                         var own = getpid()
                         write(ends[1], &own, 4)
-                        alarm(120)
+                        alarm(1800)
                     }
                     withExtendedLifetime(realm) { while true { sleep(10) } }
                 }
@@ -231,11 +231,11 @@ import Testing
         try await withPath { path in
             await #expect(processExitsWith: .success) { [path = path as String, write = write as Write] in
                 // Ends the process if something waits for ever.
-                alarm(120)
+                alarm(1800)
                 try SeveralProcessesTests.makeFile(path)
                 let child = SeveralProcessesTests.fork()
                 if child == 0 {
-                    alarm(120)
+                    alarm(1800)
                     try? SeveralProcessesTests.writeAndStop(path, write)
                     exit(1)
                 }
@@ -282,11 +282,11 @@ import Testing
         try await withPath { path in
             await #expect(processExitsWith: .success) {
                 [path = path as String, isCommitted = isCommitted as Bool, isKilled = isKilled as Bool] in
-                alarm(120)
+                alarm(1800)
                 try SeveralProcessesTests.makeFile(path)
                 let child = SeveralProcessesTests.fork()
                 if child == 0 {
-                    alarm(120)
+                    alarm(1800)
                     exit((try? SeveralProcessesTests.stopWithTurn(path, isCommitted: isCommitted)) == nil ? 1 : 0)
                 }
                 guard SeveralProcessesTests.wait(child, WUNTRACED) & 0xff == 0x7f else { exit(11) }
