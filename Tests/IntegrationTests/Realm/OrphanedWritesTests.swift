@@ -5,6 +5,7 @@
 import Dispatch
 import Foundation
 import RealmSwift
+import Regnum
 import RegnumTestKit
 import Synchronization
 import Testing
@@ -21,6 +22,17 @@ private func configuration(_ folder: TestFolder?) -> Realm.Configuration {
         return Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [KeptRow.self])
     }
     return Realm.Configuration(fileURL: folder.file(), objectTypes: [KeptRow.self])
+}
+
+/// Calls `body`, and keeps the writes that it leaves open for an hour: on a busy machine the seconds for which the
+/// product keeps them may pass between two statements.
+private func patiently<R>(_ body: () throws -> R) rethrows -> R {
+    try OrphanedWrites.$scopedPatience.withValue(3_600_000_000_000, operation: body)
+}
+
+/// Runs `body`, as `patiently` does, on another thread and waits until the thread has ended.
+private func patientlyOnOtherThread(_ body: @escaping @Sendable () -> Void) {
+    onOtherThread { patiently(body) }
 }
 
 private func count(_ configuration: Realm.Configuration) -> Int {
@@ -75,7 +87,7 @@ private actor KeptActor {
         let configuration = configuration(folder)
         // An in-memory database lives as long as one of its Realms.
         let keeper = inMemory ? try Realm(configuration: configuration) : nil
-        onOtherThread {
+        patientlyOnOtherThread {
             try! Realm(configuration: configuration).beginWrite()
             for id in 0..<3 { try! Realm(configuration: configuration).create(KeptRow.self, value: ["id": id]) }
             #expect(try! Realm(configuration: configuration).isInWriteTransaction)
@@ -149,7 +161,7 @@ private actor KeptActor {
     func cancelled() throws {
         let folder = TestFolder()
         let configuration = configuration(folder)
-        onOtherThread {
+        patientlyOnOtherThread {
             try! Realm(configuration: configuration).beginWrite()
             try! Realm(configuration: configuration).create(KeptRow.self, value: ["id": 1])
             try! Realm(configuration: configuration).cancelWrite()
@@ -168,7 +180,7 @@ private actor KeptActor {
         let folder = TestFolder()
         let configuration = configuration(folder)
         onOtherThread {
-            try! Realm(configuration: configuration).beginWrite()
+            patiently { try! Realm(configuration: configuration).beginWrite() }
             try! Realm(configuration: configuration).create(KeptRow.self, value: ["id": 1])
         }
         // Waits until the thread has ended.
@@ -202,13 +214,18 @@ private actor KeptActor {
         let configuration = configuration(folder)
         try {
             let queue = DispatchQueue(label: "kept")
-            try queue.sync { try Realm(configuration: configuration, queue: queue).beginWrite() }
+            func begin() throws {
+                try patiently { try Realm(configuration: configuration, queue: queue).beginWrite() }
+            }
+            try queue.sync { try begin() }
             try queue.sync {
-                _ = try Realm(configuration: configuration, queue: queue).create(KeptRow.self, value: ["id": 1])
+                try patiently {
+                    _ = try Realm(configuration: configuration, queue: queue).create(KeptRow.self, value: ["id": 1])
+                }
             }
             try queue.sync { try Realm(configuration: configuration, queue: queue).commitWrite() }
             try queue.sync {
-                try Realm(configuration: configuration, queue: queue).beginWrite()
+                try begin()
                 _ = try Realm(configuration: configuration, queue: queue).create(KeptRow.self, value: ["id": 2])
             }
         }()
@@ -252,9 +269,11 @@ private actor KeptActor {
     @MainActor func onMain() throws {
         let folder = TestFolder()
         let configuration = configuration(folder)
-        try Realm(configuration: configuration).beginWrite()
-        _ = try Realm(configuration: configuration).create(KeptRow.self, value: ["id": 1])
-        try Realm(configuration: configuration).commitWrite()
+        try patiently {
+            try Realm(configuration: configuration).beginWrite()
+            _ = try Realm(configuration: configuration).create(KeptRow.self, value: ["id": 1])
+            try Realm(configuration: configuration).commitWrite()
+        }
         #expect(count(configuration) == 1)
     }
 
@@ -262,7 +281,7 @@ private actor KeptActor {
     func otherRealm() throws {
         let folder = TestFolder()
         let configuration = configuration(folder)
-        onOtherThread {
+        patientlyOnOtherThread {
             try! Realm(configuration: configuration).beginWrite()
             var wide = configuration
             wide.objectTypes = [KeptRow.self, Unkept.self]
@@ -283,7 +302,7 @@ private actor KeptActor {
     func within() throws {
         let folder = TestFolder()
         let configuration = configuration(folder)
-        onOtherThread {
+        patientlyOnOtherThread {
             try! Realm(configuration: configuration).write {
                 for id in 0..<3 { try! Realm(configuration: configuration).create(KeptRow.self, value: ["id": id]) }
             }

@@ -292,7 +292,11 @@ import Testing
         func open(_ path: String) {
             #expect(
                 DetachedThread.start {
-                    let count = try? Database.open(path: path, fileSystem: base).makeSession().tables.count
+                    // On a busy machine the compaction may take longer than an opening waits by default.
+                    var options = Database.OpenOptions()
+                    options.busyTimeout = .max
+                    let count = try? Database.open(path: path, fileSystem: base, options: options)
+                        .makeSession().tables.count
                     monitor.withLock {
                         opened.withLock { $0.append(count ?? -1) }
                         monitor.tellAll()

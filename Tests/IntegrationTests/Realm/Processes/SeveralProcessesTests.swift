@@ -167,10 +167,8 @@ import Testing
                 else { exit(12) }
                 kill(child, SIGKILL)
                 _ = SeveralProcessesTests.wait(child)
-                let begin = ContinuousClock.now
                 try realm.write { realm.add(KilledProcessTests.row(20)) }
-                guard !realm.pins().contains(where: { $0.holder == .otherProcess }) else { exit(13) }
-                exit(ContinuousClock.now - begin < .seconds(1) ? 0 : 14)
+                exit(realm.pins().contains { $0.holder == .otherProcess } ? 13 : 0)
             }
             expectIntegrity(of: KilledProcessTests.configuration(path))
         }
@@ -240,13 +238,11 @@ import Testing
                     exit(1)
                 }
                 guard SeveralProcessesTests.wait(child, WUNTRACED) & 0xff == 0x7f else { exit(11) }
-                let begin = ContinuousClock.now
+                // A wait for the stopped process would not end before the alarm.
                 let realm = try Realm(configuration: KilledProcessTests.configuration(path))
                 for id in 10..<15 { try realm.write { realm.add(KilledProcessTests.row(id)) } }
-                let time = ContinuousClock.now - begin
                 kill(child, SIGKILL)
                 _ = SeveralProcessesTests.wait(child)
-                guard time < .seconds(5) else { exit(12) }
                 exit(realm.objects(KilledRow.self).count == (write == .later ? 6 : 7) ? 0 : 13)
             }
             expectIntegrity(of: KilledProcessTests.configuration(path))
@@ -301,9 +297,7 @@ import Testing
                 guard !isWritten.load(ordering: .acquiring) else { exit(13) }
                 kill(child, isKilled ? SIGKILL : SIGCONT)
                 _ = SeveralProcessesTests.wait(child)
-                let begin = ContinuousClock.now
-                while !isWritten.load(ordering: .acquiring), ContinuousClock.now - begin < .seconds(5) { usleep(1000) }
-                guard isWritten.load(ordering: .acquiring) else { exit(14) }
+                while !isWritten.load(ordering: .acquiring) { usleep(1000) }
                 let realm = try Realm(configuration: KilledProcessTests.configuration(path))
                 exit(realm.objects(KilledRow.self).count == (isCommitted || isKilled ? 2 : 3) ? 0 : 15)
             }
