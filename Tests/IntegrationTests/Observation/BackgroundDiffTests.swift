@@ -206,6 +206,13 @@ private final class LookStage: @unchecked Sendable {
 
     @Test("A file can be deleted after its last Realm is released, although a background diff still runs")
     func deletedMeanwhile() throws {
+        // The deletion waits a second for the diff, which may take longer on a busy machine: then again.
+        var isDeleted = false
+        for _ in 0..<20 where !isDeleted { isDeleted = try deletesDuringDiff() }
+        #expect(isDeleted)
+    }
+
+    private func deletesDuringDiff() throws -> Bool {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -225,7 +232,7 @@ private final class LookStage: @unchecked Sendable {
             #expect(realm.deliveryWork.lookedElsewhere == before + 1)
         }
         stage.end()
-        #expect(try Realm.deleteFiles(for: configuration))
+        do { return try Realm.deleteFiles(for: configuration) } catch Realm.Error.alreadyOpen { return false }
     }
 
     @Test("An in-memory database is deleted with its last Realm, although a background diff still runs")

@@ -185,7 +185,7 @@ import Testing
         try session.commitWrite()
         var least = UInt64.max
         // The least of several times: on a busy machine the syncing thread waits to be scheduled.
-        for id in 0..<8 where least > 1_000_000_000 {
+        for id in 0..<60 where least > 1_000_000_000 {
             let syncs = files.operationCount(of: "sync")
             let begin = MonotonicClock.now()
             try insert(session, id, .relaxed)
