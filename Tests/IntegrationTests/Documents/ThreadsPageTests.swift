@@ -52,7 +52,7 @@ struct ThreadsPageTests {
             value = $0
             came.signal()
         }
-        return came.wait(timeout: .now() + 1800) == .success ? value : nil
+        return came.wait(timeout: .now() + 14_400) == .success ? value : nil
     }
 
     @Test("Opening on a thread returns the thread's Realm")

@@ -47,7 +47,7 @@ struct MigrationOpeningTests {
                         migration.renameProperty(onType: "MPerson", from: "first", to: "given")
                     }, objectTypes: Renamed.types)
                 // The threads wait for each other, on a busy machine longer than an opening does by default.
-                configuration.busyTimeout = 1800
+                configuration.busyTimeout = 14_400
                 let realm = try? Realm(configuration: configuration)
                 #expect(realm?.objects(Renamed.Person.self).filter("given == 'first 7'").count == 1)
             }

@@ -134,7 +134,7 @@ struct MigrationProcessTests {
                         close(file)
                     }
                     // The processes wait for each other, on a busy machine longer than an opening does by default.
-                    configuration.busyTimeout = 1800
+                    configuration.busyTimeout = 14_400
                     guard let realm = try? Realm(configuration: configuration) else { exit(1) }
                     let people = realm.objects(Renamed.Person.self)
                     exit(people.count == 400 && people.allSatisfy { $0.years != nil && $0.given != "" } ? 0 : 2)

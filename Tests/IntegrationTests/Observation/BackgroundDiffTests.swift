@@ -62,7 +62,7 @@ private final class LookStage: @unchecked Sendable {
         }
     }
 
-    func wait() { #expect(isTold.wait(timeout: .now() + 1800) == .success) }
+    func wait() { #expect(isTold.wait(timeout: .now() + 14_400) == .success) }
 
     /// Writes in a Realm of another thread.
     func writeElsewhere(_ change: @escaping @Sendable (Realm) -> Void) throws {
@@ -311,7 +311,7 @@ private final class LookStage: @unchecked Sendable {
             realm.startTurn()
             stage.tokens.append(other.observe { _ in isChanged.signal() })
         }
-        #expect(isChanged.wait(timeout: .now() + 1800) == .success)
+        #expect(isChanged.wait(timeout: .now() + 14_400) == .success)
         stage.wait()
         #expect(try stage.queue.sync { stage.ids } == stage.found(sorted))
         stage.end()

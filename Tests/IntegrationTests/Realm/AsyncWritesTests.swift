@@ -39,7 +39,7 @@ final class AsyncStage: @unchecked Sendable {
 
     /// Waits until the Realm has no asynchronous work left, and returns the log.
     func wait() async throws -> [String] {
-        let end = ContinuousClock.now + .seconds(1800)
+        let end = ContinuousClock.now + .seconds(14_400)
         while try on({ $0.isPerformingAsynchronousWriteOperations }) {
             if ContinuousClock.now > end { throw Stuck() }
             try await Task.sleep(for: .milliseconds(1))
@@ -418,7 +418,7 @@ final class AsyncStage: @unchecked Sendable {
             hasBegun.signal()
         }.start()
         let isFree = await withCheckedContinuation { done in
-            DispatchQueue.global().async { done.resume(returning: hasBegun.wait(timeout: .now() + 1800) == .success) }
+            DispatchQueue.global().async { done.resume(returning: hasBegun.wait(timeout: .now() + 14_400) == .success) }
         }
         #expect(isFree)
         try stage.on { _ in

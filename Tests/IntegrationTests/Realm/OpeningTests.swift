@@ -193,7 +193,7 @@ enum OpeningMisuse: String, CaseIterable, Codable, Sendable {
         let done = DispatchSemaphore(value: 0)
         // On a busy machine the write may last longer than an opening waits by default.
         var patient = wide
-        patient.busyTimeout = 1800
+        patient.busyTimeout = 14_400
         Thread.detachNewThread { [patient] in
             let count = (try? Realm(configuration: patient))?.objects(OpeningItem.self).count
             found.withLock { $0 = count ?? -2 }

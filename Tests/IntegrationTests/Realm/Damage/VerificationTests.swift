@@ -128,7 +128,7 @@ private final class Damages: Sendable {
     var callers: Set<UInt> { threads.withLock { $0 } }
 
     func first() -> Realm.Error? {
-        for _ in 0..<1_800_000 {
+        for _ in 0..<14_400_000 {
             if let error = all.first { return error }
             CurrentThread.sleep(nanoseconds: 1_000_000)
         }
