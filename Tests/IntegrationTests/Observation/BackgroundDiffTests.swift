@@ -206,7 +206,7 @@ private final class LookStage: @unchecked Sendable {
 
     @Test("A file can be deleted after its last Realm is released, although a background diff still runs")
     func deletedMeanwhile() throws {
-        // The deletion waits a second for the diff, which may not even have begun by then on a busy machine: then again.
+        // The deletion waits a second for the diff, which on a busy machine may not even have begun by then: again.
         var isDeleted = false
         for _ in 0..<3000 where !isDeleted { isDeleted = try deletesDuringDiff() }
         #expect(isDeleted)
