@@ -122,7 +122,11 @@ struct BankFile: Sendable, Codable {
     /// although another process has the file open.
     private static func expectNoPins(_ witness: Database?, _ name: String) throws {
         guard let witness else { return }
-        for _ in 0..<1000 where try !witness.pinsOfOthers().isEmpty { Thread.sleep(forTimeInterval: 0.001) }
+        var looks = 0
+        while try !witness.pinsOfOthers().isEmpty, looks < 1000 {
+            Thread.sleep(forTimeInterval: 0.001)
+            looks += 1
+        }
         let left = try witness.pinsOfOthers().count
         #expect(left == 0, "\(name): the pins of killed processes were not released")
     }
