@@ -251,7 +251,7 @@ struct ThreadsPageTests {
         let queue = DispatchQueue(label: "keeper")
         let keeper = try queue.sync { try Realm(configuration: configuration, queue: queue) }
         // Kept for longer than the seconds that may pass between two statements on a busy machine.
-        try OrphanedWrites.$scopedPatience.withValue(3_600_000_000_000) {
+        try OrphanedWrites.$scopedPatience.withValue(14_400_000_000_000) {
             try Realm(configuration: configuration).beginWrite()
             try Realm(configuration: configuration).add(Dog(value: ["name": "Rex"]))
             try Realm(configuration: configuration).commitWrite()

@@ -24,13 +24,16 @@ private func configuration(_ folder: TestFolder?) -> Realm.Configuration {
     return Realm.Configuration(fileURL: folder.file(), objectTypes: [KeptRow.self])
 }
 
-/// Calls `body`, and keeps the writes that it leaves open for an hour: on a busy machine the seconds for which the
+/// In nanoseconds: more than a whole run of the tests takes.
+private let someHours: UInt64 = 14_400_000_000_000
+
+/// Calls `body`, and keeps the writes that it leaves open for some hours: on a busy machine the seconds for which the
 /// product keeps them may pass between two statements.
 private func patiently<R>(_ body: () throws -> R) rethrows -> R {
-    try OrphanedWrites.$scopedPatience.withValue(3_600_000_000_000, operation: body)
+    try OrphanedWrites.$scopedPatience.withValue(someHours, operation: body)
 }
 
-/// Runs `body`, as `patiently` does, on another thread and waits until the thread has ended.
+/// Runs `body`, as `patiently` does, on another thread and waits for its end.
 private func patientlyOnOtherThread(_ body: @escaping @Sendable () -> Void) {
     onOtherThread { patiently(body) }
 }
@@ -56,8 +59,7 @@ private actor KeptActor {
         realm.create(KeptRow.self, value: ["id": id])
         return true
     }
-    /// In one call: in a task such a write is rolled back after 2 seconds, which may pass between two calls on a busy
-    /// machine. Returns nil if they passed within this one: then the other Realm's write began, and is cancelled.
+    /// Returns the message of the second write, or nil if it began.
     func beginTwice(
         _ configuration: Realm.Configuration, other narrow: Realm.Configuration
     ) async throws -> String? {
@@ -112,10 +114,8 @@ private actor KeptActor {
         var narrow = configuration
         narrow.objectTypes = []
         let queue = DispatchQueue(label: "kept")
-        // On a busy machine the first write may have been rolled back before the second one begins: then again.
-        var words: String?
-        for _ in 0..<100 where words == nil {
-            words = try queue.sync { [narrow] in
+        let words = try queue.sync { [narrow] in
+            try patiently {
                 try Realm(configuration: configuration, queue: queue).beginWrite()
                 nonisolated(unsafe) let other = try Realm(configuration: narrow, queue: queue)
                 defer {
@@ -129,11 +129,10 @@ private actor KeptActor {
         }
         #expect(words?.contains("nobody holds") == true, "\(words ?? "nil")")
         let actor = KeptActor()
-        var ofActor: String?
-        for _ in 0..<100 where ofActor == nil {
-            ofActor = try await actor.beginTwice(configuration, other: narrow)
-            try await actor.cancel(configuration)
+        let ofActor = try await OrphanedWrites.$scopedPatience.withValue(someHours) { [narrow] in
+            try await actor.beginTwice(configuration, other: narrow)
         }
+        try await actor.cancel(configuration)
         #expect(ofActor?.contains("nobody holds") == true, "\(ofActor ?? "nil")")
     }
 
@@ -250,9 +249,9 @@ private actor KeptActor {
         let configuration = configuration(folder)
         do {
             let actor = KeptActor()
-            // On a busy machine the two seconds after which such a write is rolled back may pass between the calls.
-            var hasContinued = false
-            for _ in 0..<100 where !hasContinued { hasContinued = try await writeInCalls(actor, configuration) }
+            let hasContinued = try await OrphanedWrites.$scopedPatience.withValue(someHours) {
+                try await writeInCalls(actor, configuration)
+            }
             #expect(hasContinued)
             try await actor.begin(configuration)
             _ = try await actor.add(configuration, id: 9)
