@@ -114,7 +114,7 @@ private actor KeptActor {
         var narrow = configuration
         narrow.objectTypes = []
         let queue = DispatchQueue(label: "kept")
-        let words = try queue.sync { [narrow] in
+        let words: String? = try queue.sync { [narrow] in
             try patiently {
                 try Realm(configuration: configuration, queue: queue).beginWrite()
                 nonisolated(unsafe) let other = try Realm(configuration: narrow, queue: queue)
@@ -129,7 +129,7 @@ private actor KeptActor {
         }
         #expect(words?.contains("nobody holds") == true, "\(words ?? "nil")")
         let actor = KeptActor()
-        let ofActor = try await OrphanedWrites.$scopedPatience.withValue(someHours) { [narrow] in
+        let ofActor: String? = try await OrphanedWrites.$scopedPatience.withValue(someHours) { [narrow] in
             try await actor.beginTwice(configuration, other: narrow)
         }
         try await actor.cancel(configuration)
