@@ -82,7 +82,7 @@ class Browser:
         return result["result"].get("value")
 
     def expect(self, words, script, wanted):
-        end = time.monotonic() + 30
+        end = time.monotonic() + 1800
         found = None
         while time.monotonic() < end:
             found = self.ask(script)
@@ -97,7 +97,7 @@ def serve(program, folder):
     port = free_port()
     process = subprocess.Popen([program, "--folder", folder, "--port", str(port)], stdout=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"
-    for _ in range(150):
+    for _ in range(9000):
         try:
             urllib.request.urlopen(address + "/changes?after=-1", timeout=5).read()
             return process, address

@@ -322,13 +322,13 @@ def test_watch():
     watching = subprocess.Popen([support.regnum, 'watch', people, 'Person'], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     watching.stdout.readline()
     watching.stdout.close()
-    equal((watching.wait(timeout=20), watching.stderr.read()), (0, b''))
+    equal((watching.wait(timeout=1800), watching.stderr.read()), (0, b''))
     # --count, and a second process that commits meanwhile.
     watching = subprocess.Popen(
         [support.regnum, 'watch', people, 'Person', '--count', '1'], stdout=subprocess.PIPE)
     watching.stdout.readline()
     run('delete', people, 'Person', 'id == 5', '--yes')
-    equal(watching.wait(timeout=20), 0)
+    equal(watching.wait(timeout=1800), 0)
     equal(len(watching.stdout.readlines()), 1)
 
 
@@ -421,9 +421,9 @@ def test_shell_in_a_terminal():
     def until(text):
         """Reads until the text appears."""
         seen = b''
-        end = time.time() + 60
+        end = time.time() + 1800
         while text.encode() not in seen:
-            if time.time() > end or not select.select([terminal], [], [], 60)[0]:
+            if time.time() > end or not select.select([terminal], [], [], 1800)[0]:
                 raise SystemExit(f'the shell did not show {text!r}: {seen!r}')
             seen += os.read(terminal, 4096)
         return seen.decode()

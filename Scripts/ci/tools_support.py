@@ -59,7 +59,7 @@ def run(*arguments, code=0, says=None, input='', env=None, user=None):
     """Runs regnum. The exit code and, in what it wrote to either stream, the text `says` have to be as expected."""
     done = subprocess.run(
         [regnum, *map(str, arguments)], input=input.encode() if isinstance(input, str) else input, capture_output=True,
-        env={**os.environ, **(env or {})}, timeout=300, user=user)
+        env={**os.environ, **(env or {})}, timeout=1800, user=user)
     said = Said(done.returncode, done.stdout.decode(errors='replace'), done.stderr.decode(errors='replace'))
     if code is not None and done.returncode != code or (says and says not in said.out + said.err):
         raise SystemExit(

@@ -133,7 +133,7 @@
         let value: Value
     }
 
-    @Suite("Publishers on actors", .timeLimit(.minutes(30)))
+    @Suite("Publishers on actors", .timeLimit(.minutes(240)))
     struct ActorTests {
         private let configuration = Realm.Configuration(
             inMemoryIdentifier: UUID().uuidString, objectTypes: [FakeObject.self, FakePart.self])

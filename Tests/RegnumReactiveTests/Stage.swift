@@ -157,9 +157,9 @@
 
         private func wait(_ isDone: () -> Bool, _ location: SourceLocation) {
             condition.lock()
-            let limit = Date(timeIntervalSinceNow: 30)
+            let limit = Date(timeIntervalSinceNow: 14_400)
             while !isDone(), condition.wait(until: limit) {}
-            if !isDone() { Issue.record("nothing came within 30 s", sourceLocation: location) }
+            if !isDone() { Issue.record("nothing came within four hours", sourceLocation: location) }
             condition.unlock()
         }
     }

@@ -17,10 +17,10 @@ import Testing
             var ends: [Int32] = [-1, -1]
             guard pipe(&ends) == 0 else { exit(1) }
             // Ends the processes that a failed test leaves, here and below.
-            alarm(120)
+            alarm(1800)
             let parent = fork()
             if parent == 0 {
-                alarm(120)
+                alarm(1800)
                 let file = try files.open(path, .readWriteCreate)
                 try file.allocate(16_384)
                 guard try file.tryLock(byte: 5) else { exit(2) }
@@ -42,7 +42,7 @@ import Testing
                     let isOwn = try own.byteCount() == 4096 && own.tryLock(byte: 5)
                     child = isClosed && isHidden && isOwn ? getpid() : -1
                     write(ends[1], &child, 4)
-                    alarm(120)
+                    alarm(1800)
                 }
                 withExtendedLifetime((file, region, memory)) { while true { sleep(10) } }
             }

@@ -17,7 +17,7 @@
         func lock() async throws {
             await #expect(processExitsWith: .success) {
                 // If a call waits for ever.
-                alarm(60)
+                alarm(1800)
                 let path = FileManager.default.temporaryDirectory.path + "/regnum-interrupted-\(getpid())"
                 let file = try PosixFileSystem.shared.open(path, .readWriteCreate)
                 guard try file.tryLock(byte: 5), interruptions.load(ordering: .relaxed) == 0 else { exit(10) }
@@ -31,7 +31,7 @@
                 let fork = unsafeBitCast(dlsym(nil, "fork"), to: (@convention(c) () -> Int32).self)
                 let child = fork()
                 if child == 0 {
-                    alarm(60)
+                    alarm(1800)
                     // Threads of a pool block all signals, and the child inherits the mask of the forking thread.
                     var none = sigset_t()
                     sigemptyset(&none)

@@ -43,7 +43,7 @@ private struct Leaked: @unchecked Sendable {
 
 private enum Flag { @TaskLocal static var isSet = false }
 
-@Suite("Catching misuse of asynchronous calls", .timeLimit(.minutes(30)))
+@Suite("Catching misuse of asynchronous calls", .timeLimit(.minutes(240)))
 struct CatchAsyncMisuseTests {
     private let identifier = UUID().uuidString
     private let keeper: PupKeeper

@@ -79,7 +79,7 @@ struct ExpectMigrationsTests {
         try withFixtures { fixtures in
             var names: [String] = []
             try expectMigrations(
-                of: fixtures, to: Shipped.third(isWrong: false), through: [Shipped.second], budget: .seconds(60)
+                of: fixtures, to: Shipped.third(isWrong: false), through: [Shipped.second], budget: .seconds(1800)
             ) { realm, _ in
                 names += realm.objects(Shipped.Third.self).map(\.fullName)
             }

@@ -299,7 +299,7 @@ final class TaskRepositoryTests: XCTestCase {
         }
 
         try realm.write { task.title = "Updated" }
-        wait(for: [expectation], timeout: 20)
+        wait(for: [expectation], timeout: 1800)
         token?.invalidate()
     }
 }

@@ -103,7 +103,7 @@ final class ReactiveSwiftRealmTests: XCTestCase {
     func testAddReturnsAProducer() {
         let expectation = self.expectation(description: "ready")
         add().startWithValues { _ in expectation.fulfill() }
-        wait(for: [expectation], timeout: 20)
+        wait(for: [expectation], timeout: 1800)
     }
 
     func testAddSavesAnObject() {
@@ -121,7 +121,7 @@ final class ReactiveSwiftRealmTests: XCTestCase {
             expectation.fulfill()
         }
 
-        wait(for: [expectation], timeout: 20)
+        wait(for: [expectation], timeout: 1800)
     }
 
     private func addedObject() -> FakeObject {
@@ -156,7 +156,7 @@ final class ReactiveSwiftRealmTests: XCTestCase {
             expectation.fulfill()
         }
 
-        wait(for: [expectation], timeout: 20)
+        wait(for: [expectation], timeout: 1800)
         XCTAssertEqual(realm.objects(FakeObject.self).first?.value, "oldValue")
     }
 
@@ -175,7 +175,7 @@ final class ReactiveSwiftRealmTests: XCTestCase {
             }).start()
         }
 
-        wait(for: [expectation], timeout: 20)
+        wait(for: [expectation], timeout: 1800)
     }
 
     func testUpdateInBackgroundSendsSignalInMain() {
@@ -189,7 +189,7 @@ final class ReactiveSwiftRealmTests: XCTestCase {
             expectation.fulfill()
         }).start()
 
-        wait(for: [expectation], timeout: 20)
+        wait(for: [expectation], timeout: 1800)
         realm.refresh()
         XCTAssertEqual(fakeObject.value, "updatedValue")
     }
@@ -206,6 +206,6 @@ final class ReactiveSwiftRealmTests: XCTestCase {
             XCTAssertNil(realm.resolve(reference))
             expectation.fulfill()
         }
-        wait(for: [expectation], timeout: 20)
+        wait(for: [expectation], timeout: 1800)
     }
 }

@@ -5,9 +5,10 @@
 internal import Foundation
 internal import RegnumEngine
 internal import RegnumSystem
+internal import Synchronization
 
 /// Mutable state: `places`, guarded by its lock, which is never held while a notifier runs.
-enum CommitNotifications {
+package enum CommitNotifications {
     private struct WeakNotifier: Sendable { weak var notifier: RealmNotifier? }
     private struct Place: Sendable {
         var notifiers: [WeakNotifier] = []
@@ -16,8 +17,12 @@ enum CommitNotifications {
 
     private static let places = Lock<[ObjectIdentifier: Place]>([:])
     /// The longest time in milliseconds for which a commit by another process may go unnoticed if the system sends no
-    /// event.
-    private static let longestWait: Int32 = 1000
+    /// event. Tests set it.
+    package static var longestWait: Int32 {
+        get { limit.load(ordering: .relaxed) }
+        set { limit.store(newValue, ordering: .relaxed) }
+    }
+    private static let limit = Atomic<Int32>(1000)
 
     static func add(_ notifier: RealmNotifier, _ database: Database) {
         let entry = WeakNotifier(notifier: notifier)

@@ -5,6 +5,7 @@ import Dispatch
 import Foundation
 import Observation
 import RealmSwift
+import Regnum
 import Testing
 
 enum ThreadsPage {
@@ -51,7 +52,7 @@ struct ThreadsPageTests {
             value = $0
             came.signal()
         }
-        return came.wait(timeout: .now() + 60) == .success ? value : nil
+        return came.wait(timeout: .now() + 14_400) == .success ? value : nil
     }
 
     @Test("Opening on a thread returns the thread's Realm")
@@ -249,9 +250,12 @@ struct ThreadsPageTests {
         let configuration = memory()
         let queue = DispatchQueue(label: "keeper")
         let keeper = try queue.sync { try Realm(configuration: configuration, queue: queue) }
-        try Realm(configuration: configuration).beginWrite()
-        try Realm(configuration: configuration).add(Dog(value: ["name": "Rex"]))
-        try Realm(configuration: configuration).commitWrite()
+        // Kept for longer than the seconds that may pass between two statements on a busy machine.
+        try OrphanedWrites.$scopedPatience.withValue(14_400_000_000_000) {
+            try Realm(configuration: configuration).beginWrite()
+            try Realm(configuration: configuration).add(Dog(value: ["name": "Rex"]))
+            try Realm(configuration: configuration).commitWrite()
+        }
         queue.sync {
             keeper.refresh()
             #expect(keeper.objects(Dog.self).count == 1)

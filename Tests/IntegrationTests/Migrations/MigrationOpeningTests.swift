@@ -40,13 +40,15 @@ struct MigrationOpeningTests {
         for _ in 0..<4 {
             let url = file.url
             DispatchQueue.global().async(group: done) {
-                let realm = try? Realm(
-                    configuration: .init(
-                        fileURL: url, schemaVersion: 1,
-                        migrationBlock: { migration, _ in
-                            calls.add()
-                            migration.renameProperty(onType: "MPerson", from: "first", to: "given")
-                        }, objectTypes: Renamed.types))
+                var configuration = Realm.Configuration(
+                    fileURL: url, schemaVersion: 1,
+                    migrationBlock: { migration, _ in
+                        calls.add()
+                        migration.renameProperty(onType: "MPerson", from: "first", to: "given")
+                    }, objectTypes: Renamed.types)
+                // The threads wait for each other, on a busy machine longer than an opening does by default.
+                configuration.busyTimeout = 14_400
+                let realm = try? Realm(configuration: configuration)
                 #expect(realm?.objects(Renamed.Person.self).filter("given == 'first 7'").count == 1)
             }
         }

@@ -127,12 +127,14 @@ struct MigrationProcessTests {
             for _ in 0..<3 {
                 let child = SeveralProcessesTests.fork()
                 if child == 0 {
-                    let configuration = MigrationProcessTests.configuration(path, progress: nil) {
+                    var configuration = MigrationProcessTests.configuration(path, progress: nil) {
                         // One byte for each run of the block, in any process.
                         let file = open(path + ".runs", O_WRONLY | O_CREAT | O_APPEND, 0o644)
                         write(file, "x", 1)
                         close(file)
                     }
+                    // The processes wait for each other, on a busy machine longer than an opening does by default.
+                    configuration.busyTimeout = 14_400
                     guard let realm = try? Realm(configuration: configuration) else { exit(1) }
                     let people = realm.objects(Renamed.Person.self)
                     exit(people.count == 400 && people.allSatisfy { $0.years != nil && $0.given != "" } ? 0 : 2)

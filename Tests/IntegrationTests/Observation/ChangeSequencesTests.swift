@@ -46,7 +46,7 @@ class SequencedRow: Object {
 
     /// Yields to other tasks until `isDone`; false if that takes too long.
     @MainActor private func turns(until isDone: () -> Bool) async -> Bool {
-        let end = ContinuousClock.now + .seconds(20)
+        let end = ContinuousClock.now + .seconds(14_400)
         while !isDone() {
             if ContinuousClock.now > end { return false }
             await Task.yield()

@@ -227,7 +227,7 @@ struct InvalidatedObserversTests: FaultRowSuite {
         #expect(diary.take() == ["realm", "rows 4 d[] i[3] m[]", "any 4 d[] i[3] m[]", "sections 1 d[] m[]"])
     }
 
-    @Test("A loop over a sequence of changes continues after invalidate()", .timeLimit(.minutes(30))) @MainActor
+    @Test("A loop over a sequence of changes continues after invalidate()", .timeLimit(.minutes(240))) @MainActor
     func loops() async throws {
         let realm = try await Realm.open(configuration: Self.configuration())
         let row = try realm.write { realm.create(FaultRow.self, value: ["id": 1]) }

@@ -478,7 +478,7 @@ func diaryLines(_ stage: Stage, _ diary: Diary) -> [String] { stage.queue.sync {
                 }
             }
             func wait(for count: Int) {
-                let end = ContinuousClock.now + .seconds(20)
+                let end = ContinuousClock.now + .seconds(14_400)
                 while queue.sync(execute: { diary.lines.count }) < count, ContinuousClock.now < end {
                     Thread.sleep(forTimeInterval: 0.001)
                 }

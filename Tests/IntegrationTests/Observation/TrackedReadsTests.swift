@@ -186,7 +186,7 @@ struct TrackedReadsTests {
         #expect(count.take() == 2 && row.rank == 50)
     }
 
-    @Test("A sequence of observations follows an object on the main actor", .timeLimit(.minutes(30)))
+    @Test("A sequence of observations follows an object on the main actor", .timeLimit(.minutes(240)))
     @MainActor func sequence() async throws {
         let realm = try await Realm.open(
             configuration: Realm.Configuration(

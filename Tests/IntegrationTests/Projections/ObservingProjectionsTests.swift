@@ -179,7 +179,7 @@ struct ObservingProjectionsTests {
         names.invalidate()
     }
 
-    @Test("Projections, their collections and sections are observed on actors", .timeLimit(.minutes(30)))
+    @Test("Projections, their collections and sections are observed on actors", .timeLimit(.minutes(240)))
     func onActors() async throws {
         let configuration = Realm.Configuration(
             inMemoryIdentifier: UUID().uuidString, objectTypes: [ProjectionModels.City.self, Person.self])

@@ -100,14 +100,24 @@ import Testing
         try realm.write { part.parts.append(try! #require(realm.object(ofType: Part.self, forPrimaryKey: 2))) }
         let last = part.parts[0]
         func told(_ paths: [PartialKeyPath<Old>], _ change: () -> Void) async throws -> Bool {
-            var isTold = false
-            let token = all.observe(keyPaths: paths) { change in
-                if case .update = change { isTold = true }
+            var (isTold, isReady, isOver) = (false, false, false)
+            let parts = realm.objects(Part.self)
+            let tokens = [
+                all.observe(keyPaths: paths) { change in
+                    if case .update = change { isTold = true }
+                },
+                // Called in the same turn, because the write also adds a part.
+                parts.observe { change in
+                    if case .update = change { isOver = true } else { isReady = true }
+                },
+            ]
+            defer { for token in tokens { token.invalidate() } }
+            while !isReady { try await Task.sleep(for: .milliseconds(1)) }
+            try realm.write {
+                change()
+                realm.create(Part.self, value: ["id": 100 + parts.count])
             }
-            defer { token.invalidate() }
-            try await Task.sleep(for: .milliseconds(20))
-            try realm.write(change)
-            for _ in 0..<20 where !isTold { try await Task.sleep(for: .milliseconds(5)) }
+            while !isOver { try await Task.sleep(for: .milliseconds(1)) }
             return isTold
         }
         #expect(try await told([\Old.items]) { all[0].items.append(part) })
@@ -121,7 +131,7 @@ import Testing
         let token = last.observe(keyPaths: [\Part.wholes[0].name]) { (_: ObjectChange<Part>) in names += 1 }
         try await Task.sleep(for: .milliseconds(20))
         try realm.write { part.name = "newer" }
-        for _ in 0..<100 where names == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        while names == 0 { try await Task.sleep(for: .milliseconds(1)) }
         #expect(names == 1)
         token.invalidate()
     }

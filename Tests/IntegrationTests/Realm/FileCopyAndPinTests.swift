@@ -459,7 +459,7 @@ final class CareRow: Object {
                 #expect(
                     pins.last?.fileID?.hasSuffix("FileCopyAndPinTests.swift") == true && pins.last?.line == UInt(line))
                 let since = try #require(pins.first?.since)
-                #expect(since <= Date() && since > Date(timeIntervalSinceNow: -60))
+                #expect(since <= Date() && since > Date(timeIntervalSinceNow: -86_400))
                 #expect(pins.first?.description.contains("1 behind") == true)
             }
             #expect(realm.pins().count == 1)

@@ -191,8 +191,11 @@ enum OpeningMisuse: String, CaseIterable, Codable, Sendable {
         #expect(error?.localizedDescription.contains("would wait forever") == true)
         let found = Mutex(-1)
         let done = DispatchSemaphore(value: 0)
-        Thread.detachNewThread {
-            let count = (try? Realm(configuration: wide))?.objects(OpeningItem.self).count
+        // On a busy machine the write may last longer than an opening waits by default.
+        var patient = wide
+        patient.busyTimeout = 14_400
+        Thread.detachNewThread { [patient] in
+            let count = (try? Realm(configuration: patient))?.objects(OpeningItem.self).count
             found.withLock { $0 = count ?? -2 }
             done.signal()
         }

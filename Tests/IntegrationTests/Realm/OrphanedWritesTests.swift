@@ -5,6 +5,7 @@
 import Dispatch
 import Foundation
 import RealmSwift
+import Regnum
 import RegnumTestKit
 import Synchronization
 import Testing
@@ -21,6 +22,20 @@ private func configuration(_ folder: TestFolder?) -> Realm.Configuration {
         return Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [KeptRow.self])
     }
     return Realm.Configuration(fileURL: folder.file(), objectTypes: [KeptRow.self])
+}
+
+/// In nanoseconds: more than a whole run of the tests takes.
+private let someHours: UInt64 = 14_400_000_000_000
+
+/// Calls `body`, and keeps the writes that it leaves open for some hours: on a busy machine the seconds for which the
+/// product keeps them may pass between two statements.
+private func patiently<R>(_ body: () throws -> R) rethrows -> R {
+    try OrphanedWrites.$scopedPatience.withValue(someHours, operation: body)
+}
+
+/// Runs `body`, as `patiently` does, on another thread and waits for its end.
+private func patientlyOnOtherThread(_ body: @escaping @Sendable () -> Void) {
+    onOtherThread { patiently(body) }
 }
 
 private func count(_ configuration: Realm.Configuration) -> Int {
@@ -44,8 +59,7 @@ private actor KeptActor {
         realm.create(KeptRow.self, value: ["id": id])
         return true
     }
-    /// In one call: in a task such a write is rolled back after 2 seconds, which may pass between two calls on a busy
-    /// machine. Returns nil if they passed within this one: then the other Realm's write began, and is cancelled.
+    /// Returns the message of the second write, or nil if it began.
     func beginTwice(
         _ configuration: Realm.Configuration, other narrow: Realm.Configuration
     ) async throws -> String? {
@@ -75,7 +89,7 @@ private actor KeptActor {
         let configuration = configuration(folder)
         // An in-memory database lives as long as one of its Realms.
         let keeper = inMemory ? try Realm(configuration: configuration) : nil
-        onOtherThread {
+        patientlyOnOtherThread {
             try! Realm(configuration: configuration).beginWrite()
             for id in 0..<3 { try! Realm(configuration: configuration).create(KeptRow.self, value: ["id": id]) }
             #expect(try! Realm(configuration: configuration).isInWriteTransaction)
@@ -100,10 +114,8 @@ private actor KeptActor {
         var narrow = configuration
         narrow.objectTypes = []
         let queue = DispatchQueue(label: "kept")
-        // On a busy machine the first write may have been rolled back before the second one begins: then again.
-        var words: String?
-        for _ in 0..<100 where words == nil {
-            words = try queue.sync { [narrow] in
+        let words: String? = try queue.sync { [narrow] in
+            try patiently {
                 try Realm(configuration: configuration, queue: queue).beginWrite()
                 nonisolated(unsafe) let other = try Realm(configuration: narrow, queue: queue)
                 defer {
@@ -117,11 +129,10 @@ private actor KeptActor {
         }
         #expect(words?.contains("no longer referenced") == true, "\(words ?? "nil")")
         let actor = KeptActor()
-        var ofActor: String?
-        for _ in 0..<100 where ofActor == nil {
-            ofActor = try await actor.beginTwice(configuration, other: narrow)
-            try await actor.cancel(configuration)
+        let ofActor: String? = try await OrphanedWrites.$scopedPatience.withValue(someHours) { [narrow] in
+            try await actor.beginTwice(configuration, other: narrow)
         }
+        try await actor.cancel(configuration)
         #expect(ofActor?.contains("no longer referenced") == true, "\(ofActor ?? "nil")")
     }
 
@@ -149,7 +160,7 @@ private actor KeptActor {
     func cancelled() throws {
         let folder = TestFolder()
         let configuration = configuration(folder)
-        onOtherThread {
+        patientlyOnOtherThread {
             try! Realm(configuration: configuration).beginWrite()
             try! Realm(configuration: configuration).create(KeptRow.self, value: ["id": 1])
             try! Realm(configuration: configuration).cancelWrite()
@@ -168,7 +179,7 @@ private actor KeptActor {
         let folder = TestFolder()
         let configuration = configuration(folder)
         onOtherThread {
-            try! Realm(configuration: configuration).beginWrite()
+            patiently { try! Realm(configuration: configuration).beginWrite() }
             try! Realm(configuration: configuration).create(KeptRow.self, value: ["id": 1])
         }
         // Waits until the thread has ended.
@@ -202,13 +213,18 @@ private actor KeptActor {
         let configuration = configuration(folder)
         try {
             let queue = DispatchQueue(label: "kept")
-            try queue.sync { try Realm(configuration: configuration, queue: queue).beginWrite() }
+            func begin() throws {
+                try patiently { try Realm(configuration: configuration, queue: queue).beginWrite() }
+            }
+            try queue.sync { try begin() }
             try queue.sync {
-                _ = try Realm(configuration: configuration, queue: queue).create(KeptRow.self, value: ["id": 1])
+                try patiently {
+                    _ = try Realm(configuration: configuration, queue: queue).create(KeptRow.self, value: ["id": 1])
+                }
             }
             try queue.sync { try Realm(configuration: configuration, queue: queue).commitWrite() }
             try queue.sync {
-                try Realm(configuration: configuration, queue: queue).beginWrite()
+                try begin()
                 _ = try Realm(configuration: configuration, queue: queue).create(KeptRow.self, value: ["id": 2])
             }
         }()
@@ -233,9 +249,9 @@ private actor KeptActor {
         let configuration = configuration(folder)
         do {
             let actor = KeptActor()
-            // On a busy machine the two seconds after which such a write is rolled back may pass between the calls.
-            var hasContinued = false
-            for _ in 0..<100 where !hasContinued { hasContinued = try await writeInCalls(actor, configuration) }
+            let hasContinued = try await OrphanedWrites.$scopedPatience.withValue(someHours) {
+                try await writeInCalls(actor, configuration)
+            }
             #expect(hasContinued)
             try await actor.begin(configuration)
             _ = try await actor.add(configuration, id: 9)
@@ -252,9 +268,11 @@ private actor KeptActor {
     @MainActor func onMain() throws {
         let folder = TestFolder()
         let configuration = configuration(folder)
-        try Realm(configuration: configuration).beginWrite()
-        _ = try Realm(configuration: configuration).create(KeptRow.self, value: ["id": 1])
-        try Realm(configuration: configuration).commitWrite()
+        try patiently {
+            try Realm(configuration: configuration).beginWrite()
+            _ = try Realm(configuration: configuration).create(KeptRow.self, value: ["id": 1])
+            try Realm(configuration: configuration).commitWrite()
+        }
         #expect(count(configuration) == 1)
     }
 
@@ -262,7 +280,7 @@ private actor KeptActor {
     func otherRealm() throws {
         let folder = TestFolder()
         let configuration = configuration(folder)
-        onOtherThread {
+        patientlyOnOtherThread {
             try! Realm(configuration: configuration).beginWrite()
             var wide = configuration
             wide.objectTypes = [KeptRow.self, Unkept.self]
@@ -283,7 +301,7 @@ private actor KeptActor {
     func within() throws {
         let folder = TestFolder()
         let configuration = configuration(folder)
-        onOtherThread {
+        patientlyOnOtherThread {
             try! Realm(configuration: configuration).write {
                 for id in 0..<3 { try! Realm(configuration: configuration).create(KeptRow.self, value: ["id": id]) }
             }

@@ -33,7 +33,7 @@ struct WriterWaitLoggerTests {
 
         /// The first message, or nil if there is none. Other tests also set the logger, so it is set repeatedly.
         func first() -> String? {
-            for _ in 0..<300 {
+            for _ in 0..<72_000 {
                 Logger.shared = Logger(level: .warn) { [self] _, line in take(line) }
                 if came.wait(timeout: .now() + .milliseconds(200)) == .success { return lines.withLock { $0.first } }
             }
@@ -69,7 +69,7 @@ struct WriterWaitLoggerTests {
                 #expect(line.contains("in the Realm opened at IntegrationTests/WriterWaitLoggerTests.swift:"))
             }
             realm.cancelWrite()
-            #expect(done.wait(timeout: .now() + 60) == .success)
+            #expect(done.wait(timeout: .now() + 14_400) == .success)
         }
     }
 
@@ -115,7 +115,9 @@ struct WriterWaitLoggerTests {
         }
         await writer.end()
         let hasEnded: Bool = await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(returning: done.wait(timeout: .now() + 60) == .success) }
+            DispatchQueue.global().async {
+                continuation.resume(returning: done.wait(timeout: .now() + 14_400) == .success)
+            }
         }
         #expect(hasEnded)
         let words = "in the Realm opened at IntegrationTests/WriterWaitLoggerTests.swift:\(place), for "
@@ -143,7 +145,7 @@ struct WriterWaitLoggerTests {
                 #expect(line.contains("Process \(ProcessInfo.processInfo.processIdentifier) has it, for "))
             }
             session.rollbackWrite()
-            #expect(done.wait(timeout: .now() + 60) == .success)
+            #expect(done.wait(timeout: .now() + 14_400) == .success)
         }
     }
 
@@ -156,7 +158,7 @@ struct WriterWaitLoggerTests {
             while Thread.current.name != "the other" { Thread.current.name = "the other" }
             _ = realm.isEmpty
         }
-        Thread.sleep(forTimeInterval: 60)
+        Thread.sleep(forTimeInterval: 1800)
     }
 
     @Test("The message for a wrong thread names the line that opened the Realm and the thread that uses it")

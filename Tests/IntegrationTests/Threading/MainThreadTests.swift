@@ -66,10 +66,10 @@ final class MainThreadTests: XCTestCase {
             turns.token = nil
             withExtendedLifetime(early) {}
         }
-        wait(for: [turns.began], timeout: 30)
+        wait(for: [turns.began], timeout: 1800)
         let realm = try Realm(configuration: configuration)
         try realm.write { realm.create(MainThreadRow.self, value: ["id": 2]) }
-        wait(for: [turns.changed], timeout: 30)
+        wait(for: [turns.changed], timeout: 1800)
     }
 
     /// Such a turn does nothing, so another one must be requested.
@@ -99,9 +99,9 @@ final class MainThreadTests: XCTestCase {
             timer.invalidate()
             turns.token = nil
         }
-        wait(for: [turns.began], timeout: 30)
+        wait(for: [turns.began], timeout: 1800)
         let realm = try Realm(configuration: configuration)
         try realm.write { realm.create(MainThreadRow.self, value: ["id": 2]) }
-        wait(for: [turns.changed], timeout: 30)
+        wait(for: [turns.changed], timeout: 1800)
     }
 }

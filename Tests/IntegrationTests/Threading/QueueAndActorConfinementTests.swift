@@ -127,7 +127,7 @@ struct QueueAndActorConfinementTests {
 
     @Test(
         "A writer lock that a blocked queue does not take goes to the next writers, and the order is kept",
-        .timeLimit(.minutes(30)))
+        .timeLimit(.minutes(240)))
     func absent() async throws {
         let configuration = Realm.Configuration(
             inMemoryIdentifier: UUID().uuidString, objectTypes: [AsyncRow.self])

@@ -569,7 +569,7 @@ extension DurabilityTests {
                         state.tellAll()
                     }
                 }
-                let end = MonotonicClock.now() + 60_000_000_000
+                let end = MonotonicClock.now() + 1_800_000_000_000
                 state.withLock {
                     while !has.withLock({ $0.asked }), MonotonicClock.now() < end { state.wait(until: end) }
                 }
@@ -577,7 +577,7 @@ extension DurabilityTests {
             }
         }
         try first.database.makeDurable()
-        let end = MonotonicClock.now() + 60_000_000_000
+        let end = MonotonicClock.now() + 1_800_000_000_000
         state.withLock {
             while has.withLock({ $0.rows }) == -1, MonotonicClock.now() < end { state.wait(until: end) }
         }

@@ -156,7 +156,7 @@ import Testing
             database.writerLock.leave()
             done.signal()
         }
-        let limit = Date() + 30
+        let limit = Date() + 1800
         while !database.writerLock.isAwaited, Date() < limit { sched_yield() }
         #expect(database.writerLock.isAwaited)
         try session.commitWrite(.full)

@@ -6,14 +6,6 @@ import RegnumSimulation
 import RegnumSystem
 import Testing
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 @Suite struct HostileBlockTests {
     private static func word(_ offset: Int, _ file: HostileFile) -> UInt64 {
         file.bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
@@ -404,17 +396,10 @@ import Testing
             isSnapshot: false, version: 6, highWater: highWater, previous: try write(snapshot, at: 16),
             freed: [], taken: pages.dropLast(10).map { Extent(page: $0, pageCount: 1) })
         let newest = try write(delta, at: 2000)
-        let begin = Self.processorSeconds
+        let begin = ThreadTime.seconds
         let space = try RecordedSpace.load(newest, highWater: highWater, reader)
-        #expect(Self.processorSeconds - begin < (RunScale.isOptimized ? 2 : 30))
+        #expect(ThreadTime.seconds - begin < (RunScale.isOptimized ? 2 : 30))
         #expect(space.free.pending.map(\.extent.page) == Array(pages.suffix(10)))
-    }
-
-    /// The time of this thread: other load of the machine is not counted.
-    private static var processorSeconds: Double {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
     }
 
     // The runs of a manifest may all name the same part of the file: an opening once hashed it 160 times.

@@ -124,10 +124,9 @@ import Testing
         let columns = (1...65_000).map { Self.column(UInt32($0), "\($0)", .int) }
         var table = Self.table(1, "T", columns, next: 70_000)
         table.uniques = [UniqueDefinition(key: ColumnKey(65_001), columns: columns.map(\.key))]
-        let clock = ContinuousClock()
-        let begin = clock.now
+        let begin = ThreadTime.seconds
         #expect(Self.refusal([table]) == nil)
-        #expect(clock.now - begin < .seconds(RunScale.isOptimized ? 2 : 30))
+        #expect(ThreadTime.seconds - begin < (RunScale.isOptimized ? 2 : 30))
     }
 
     @Test("A catalog with a next key in use, or more entries than any tree, is refused")

