@@ -3,7 +3,7 @@
 // objects that several conditions on one column leave, for numbers, long texts, and sets of all sizes.
 
 import RegnumEngine
-import RegnumSimulation
+import RegnumSystem
 import Testing
 
 @testable import RegnumQuery

@@ -168,7 +168,7 @@ struct FixturesTests {
         #expect(issues { expectSnapshot(of: realm, file: url) }.first?.contains("it has been written") == true)
         #expect(expectSnapshot(of: realm, file: url))
         try realm.write { realm.deleteAll() }
-        #expect(issues { expectSnapshot(of: realm, file: url) }.first?.contains("as 'pets.txt' says") == true)
+        #expect(issues { expectSnapshot(of: realm, file: url) }.first?.contains("differs from 'pets.txt'") == true)
     }
 
     // MARK: Determinism

@@ -232,8 +232,17 @@ func slowGet<Value: _Persistable>(_ object: ObjectBase, _ offset: Int) -> Value 
         context.pointee.asksForReadColumn = false
         context.pointee.readColumn = column
     }
-    if column < 0, Value._shape.collection != .linkingObjects { return unmanagedGet(object, offset) }
+    if column < 0, Value._shape.collection != .linkingObjects { return valueWithoutColumn(of: object, offset) }
     return Value._load(object.rowColumns.unsafelyUnwrapped + column, Int(object.rowNumber), object, offset)
+}
+
+/// Returns the value of a property that has no column: an ignored one is read from the object; one that is missing in a
+/// read-only file of an older version is nil, zero or empty, whatever its default value is.
+private func valueWithoutColumn<Value: _Persistable>(of object: ObjectBase, _ offset: Int) -> Value {
+    let isIgnored = object.binding.schema.property(at: offset) == nil
+    if isIgnored || Value._shape.collection != .none { return unmanagedGet(object, offset) }
+    var stored = Value._unset
+    return Value._filled(&stored)
 }
 
 @usableFromInline @inline(never)

@@ -67,8 +67,9 @@ package enum RuntimeLayout {
     }
 
     private class Probe {
-        var first = 1
-        var second = 2
+        // Final, because a key path of a property that can be overridden has no offset.
+        final var first = 1
+        final var second = 2
         private static let header = 2 * MemoryLayout<UInt>.size
         static let byteCount = header + 2 * MemoryLayout<Int>.size
     }

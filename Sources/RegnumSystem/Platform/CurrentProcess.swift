@@ -39,6 +39,16 @@ package enum MonotonicClock {
     }
 }
 
+/// The processor time of a thread, for tests that limit the work of a call: other load of the machine does not count.
+package enum ThreadTime {
+    /// The processor time of the calling thread, in seconds.
+    package static var seconds: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
+    }
+}
+
 /// This process and its environment.
 package enum CurrentProcess {
     package static var id: Int32 { getpid() }

@@ -5,6 +5,7 @@
 
 import Foundation
 import RealmSwift
+import RegnumSystem
 import RegnumTestKit
 import Testing
 
@@ -112,22 +113,15 @@ struct MigrationCopiesTests {
                 let box = realm.create(Boxes.Box.self, value: ["name": "one"])
                 box.items.append(objectsIn: (0..<count).map { realm.create(Boxes.Item.self, value: ["number": $0]) })
             }
-            let start = Self.processorSeconds
+            let start = ThreadTime.seconds
             let realm = try Boxes.embed(url)
-            let time = Self.processorSeconds - start
+            let time = ThreadTime.seconds - start
             #expect(realm.objects(Boxes.EmbeddingBox.self).first?.items.count == count)
             return time
         }
         let few = try seconds(500)
         let many = try seconds(4000)
         #expect(many < 24 * few, "\(few) s and \(many) s")
-    }
-
-    /// The processor time of this thread, which other work on the machine does not affect.
-    private static var processorSeconds: Double {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
     }
 
     // MARK: Values

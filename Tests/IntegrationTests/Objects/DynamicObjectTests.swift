@@ -62,6 +62,16 @@ struct DynamicObjectTests {
         @Persisted var list: List<Int>
     }
 
+    /// Its accessors are made by its initialiser, because `seen` is not managed.
+    private final class GrownWithField: Object {
+        @Persisted(primaryKey: true) var id = 0
+        @Persisted var number = 7
+        @Persisted var text: String? = "default"
+        var seen = 0
+        override class func _realmObjectName() -> String? { "Grown" }
+        override class func ignoredProperties() -> [String] { ["seen"] }
+    }
+
     /// A missing column must not be read from the memory before the first column.
     @Test("In a read-only file without them, new properties read as nil, zero or empty")
     func missingColumns() throws {
@@ -85,6 +95,23 @@ struct DynamicObjectTests {
                 grown.list.append(objectsIn: [grown.id])
             }
             #expect(ids == [1, 2, 3])
+        }
+    }
+
+    @Test("A property that a read-only file lacks is nil or zero in a class with fields of its own")
+    func missingColumnsWithField() throws {
+        try withFile([Short.self]) { configuration in
+            try autoreleasepool {
+                let realm = try Realm(configuration: configuration)
+                try realm.write { _ = realm.create(Short.self, value: ["id": 1]) }
+            }
+            var readOnly = configuration
+            readOnly.objectTypes = [GrownWithField.self]
+            readOnly.readOnly = true
+            let grown = try #require(try Realm(configuration: readOnly).objects(GrownWithField.self).first)
+            for _ in 0..<2 { #expect(grown.id == 1 && grown.number == 0 && grown.text == nil) }
+            grown.seen = 3
+            #expect(grown.seen == 3)
         }
     }
 

@@ -4,6 +4,7 @@
 import Foundation
 import RealmSwift
 import Regnum
+import RegnumSystem
 import Testing
 
 enum Scaling {
@@ -84,17 +85,11 @@ struct ScalingCase: Sendable, CustomStringConvertible {
         var least = Double.infinity
         for _ in 0..<runs {
             let body = try prepare(count)
-            let start = Self.now()
+            let start = ThreadTime.seconds
             try body()
-            least = min(least, Self.now() - start)
+            least = min(least, ThreadTime.seconds - start)
         }
         return least
-    }
-
-    private static func now() -> Double {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
     }
 
     /// The factor by which 4n elements take more work than n. If it exceeds the limit, it is measured again, so that
