@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends a command by an error when the user or the system asks it to stop, so that it removes its unfinished files.
+// Ends a command with an error when the user or the system asks it to stop, so that it removes its unfinished files.
 
 import ArgumentParser
 import Foundation
