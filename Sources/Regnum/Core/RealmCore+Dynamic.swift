@@ -40,8 +40,8 @@ extension RealmCore {
         return dynamicBinding(table)
     }
 
-    /// Returns the key of the object that `value` represents: an object of this Realm itself; an unmanaged object is
-    /// added; a dictionary or an array creates a new object. Returns nil for nil.
+    /// Returns the key of the object that `value` represents. An unmanaged object is added; a dictionary or an array
+    /// creates an object. Returns nil for nil.
     func dynamicKey(_ value: Any, _ target: ClassBinding, for place: LinkPlace = .property) -> ObjectKey? {
         guard let present = unwrapped(value) else { return nil }
         guard let object = objectBase(present) else { return dynamicCreate(target, present, .all) }

@@ -12,8 +12,8 @@ extension RealmCore {
         return adoptsCaller?() == true
     }
 
-    /// Runs work where the Realm's callbacks run, in the order of the calls; nil if nothing can be called back, on a
-    /// thread without a run loop. Must be read on the Realm's thread, queue or actor; the result can be used on any
+    /// Runs work on the Realm's thread, queue or actor, in the order of the calls. Nil on a thread without a run loop,
+    /// which cannot be called back. Must be read on the Realm's thread, queue or actor; the result can be used on any
     /// thread.
     package var turns: (@Sendable (@escaping @Sendable () -> Void) -> Void)? {
         guard let place = deliveryPlace else { return nil }

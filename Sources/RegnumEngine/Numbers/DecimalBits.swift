@@ -102,7 +102,7 @@ extension DecimalBits {
         return packed(isNegative, quotient.low + (isUp ? 1 : 0), exponent + drop)
     }
 
-    /// Packs a coefficient of at most 10^34 and an exponent that is not too small into the number's only form, or
+    /// Packs a coefficient of at most 10^34 and an exponent that is not too small into the canonical form, or returns
     /// infinity.
     private static func packed(_ isNegative: Bool, _ coefficient: UInt128, _ exponent: Int) -> DecimalBits {
         if coefficient == 0 { return .zero }
@@ -133,7 +133,7 @@ extension DecimalBits {
         return DecimalBits(isNegative, coefficient, exponent)
     }
 
-    /// The number's only form, for words that no operation here produced.
+    /// The canonical form, for words that no operation here produced.
     package var canonical: DecimalBits {
         if isNaN { return isSignaling ? .signalingNaN : .nan }
         if isInfinite { return DecimalBits.infinite(isNegative) }

@@ -95,8 +95,8 @@ enum SystemCalls {
         call { ftruncate(descriptor, off_t(byteCount)) }
     }
 
-    /// Reserves space and extends the file. `isUnsupported` is true for the result if the file system cannot reserve
-    /// space.
+    /// Reserves space and extends the file. If the file system cannot reserve space, `isUnsupported` is true for the
+    /// result.
     static func reserveSpace(_ descriptor: Int32, from offset: Int, count: Int) -> Int {
         #if canImport(Darwin)
             var request = fstore_t()
@@ -170,7 +170,7 @@ enum SystemCalls {
         call { mkdir(path, 0o755) }
     }
 
-    /// Fills `buffer`. The system gives at most 256 bytes per call, and never fails for so few.
+    /// Fills `buffer`. The system call returns at most 256 bytes, and never fails for up to 256.
     static func fillRandom(_ buffer: UnsafeMutableRawBufferPointer) {
         guard let base = buffer.baseAddress else { return }
         var filled = 0
