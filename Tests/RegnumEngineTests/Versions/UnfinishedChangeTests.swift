@@ -100,7 +100,7 @@ import Testing
         #expect(table.count == Self.count)
         #expect(try table.keys(inIndexOf: 0, equalTo: .int(5)) == [ObjectKey(5)])
         #expect(try table.value(2, of: ObjectKey(5)) == .int(5))
-        // The next transaction contains nothing of it.
+        // The next transaction does not contain any part of the change.
         _ = try overwrite(page, files, with: good)
         try session.beginWrite()
         #expect(!session.isRefused)
