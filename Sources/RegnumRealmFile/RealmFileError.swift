@@ -39,7 +39,7 @@ public struct RealmFileError: Error, Sendable, Equatable {
 
     /// The kind of error.
     public let code: Code
-    /// A message that says what is wrong and, if possible, what to do.
+    /// A message that describes the problem and, if possible, says what to do.
     public let message: String
     /// The path of the file.
     public internal(set) var filePath: String

@@ -95,7 +95,7 @@ extension DecimalBits {
             } else if byte.isDigit {
                 hasDigits = true
                 let digit = byte - UInt8(ascii: "0")
-                // 38 digits are exact; later ones only show that there is a rest.
+                // 38 digits are exact; later ones only show whether there is a remainder.
                 if taken < 38 {
                     coefficient = coefficient * 10 + UInt128(digit)
                     if coefficient != 0 { taken += 1 }
