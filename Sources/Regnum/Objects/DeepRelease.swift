@@ -71,8 +71,8 @@ enum DeepRelease {
         state.pointee.depth -= 1
     }
 
-    /// Releases the references from `start` on, in order, and removes them. A nested release appends its references after
-    /// these, and removes them before it returns.
+    /// Releases the references from `start` on, in order, and removes them. A nested release appends its references
+    /// after these, and removes them before it returns.
     private static func releaseTaken(from start: Int, _ state: UnsafeMutablePointer<Running>) {
         for place in start..<state.pointee.taken.count { state.pointee.taken[place].release() }
         state.pointee.taken.removeSubrange(start...)

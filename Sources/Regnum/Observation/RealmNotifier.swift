@@ -8,10 +8,11 @@
 //
 // Four parts hold the state, each with its transitions drawn in its file: `ObserverList` (the observers),
 // `DeliveredVersion` (the version of the last notification), `DiffScheduler` (when and on which thread changes are
-// computed) and `CallbackQueue` (which calls are due). A delivery computes the changes between the delivered version and
-// the Realm's, asks each observer for its change set, moves the delivered version, and only then calls users' blocks: a
-// block may write, refresh, or end any observation. No diff is computed while a write transaction has uncommitted
-// changes: when one begins, all diffs are computed before the first block is called, and later changes wait for its end.
+// computed) and `CallbackQueue` (which calls are due). A delivery computes the changes between the delivered version
+// and the Realm's, asks each observer for its change set, moves the delivered version, and only then calls users'
+// blocks: a block may write, refresh, or end any observation. No diff is computed while a write transaction has
+// uncommitted changes: when one begins, all diffs are computed before the first block is called, and later changes wait
+// for its end.
 
 internal import RegnumEngine
 internal import RegnumObservation

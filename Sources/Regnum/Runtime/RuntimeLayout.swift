@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of the Swift runtime's memory layout that the object layer relies on for speed, and the test of them.
 //
-// On Apple's systems this layout is a stable ABI (swift/docs/ABI, RefCount.h); on Linux it can change with the compiler.
-// Everything in the object layer that depends on it is in this file and in `ClassScan.swift`, which finds classes:
+// On Apple's systems this layout is a stable ABI (swift/docs/ABI, RefCount.h); on Linux it can change with the
+// compiler. Everything in the object layer that depends on it is in this file and in `ClassScan.swift`, which finds
+// classes:
 //
 //     instance         word 0: its metadata, word 1: reference counts; 3 for an instance with one strong reference and
 //                      no other; on 64-bit systems bits 33 to 62 count the additional strong references
@@ -10,9 +11,9 @@
 //     String           two words; a text of up to 15 bytes is stored in them, and equal texts have equal words
 //     key path         debug builds: the 32-bit word at byte 32 has the offset of a stored property in its low 23 bits
 //
-// `isVerified` tests each of them when it is first read. If a test fails, the object layer takes the plain path: objects
-// are made by their initialisers and are not reused, and names are looked up as texts. Results are the same, only
-// slower.
+// `isVerified` tests each of them when it is first read. If a test fails, the object layer takes the plain path:
+// objects are made by their initialisers and are not reused, and names are looked up as texts. Results are the same,
+// only slower.
 
 internal import RegnumSystem
 
@@ -163,8 +164,8 @@ package enum RuntimeLayout {
 
     // MARK: Key paths
 
-    /// Returns the offset of the stored property of a class that a key path names. Requires `isVerified`, and a property
-    /// that its class declares without a type parameter in its offset.
+    /// Returns the offset of the stored property of a class that a key path names. Requires `isVerified`, and a
+    /// property that its class declares without a type parameter in its offset.
     @inlinable @inline(__always)
     static func storedOffset<Root: AnyObject, Stored>(of path: ReferenceWritableKeyPath<Root, Stored>) -> Int {
         Int(unsafeBitCast(path, to: UnsafeRawPointer.self).load(fromByteOffset: 32, as: UInt32.self) & 0x7f_ffff)

@@ -5,9 +5,9 @@
 // matches its hash in the slot; otherwise the older one counts. A rejected slot is cleared before anything is written,
 // or a later crash could complete its commit. A commit that is known to have been on stable storage, from the
 // clean-shutdown record or from the lock file, always counts: anything missing from it is damage. If its slot does not
-// hold, the clean-shutdown record replaces it. A file whose newest commit counts but has an unreadable catalog or schema
-// is refused, because a program must not go on without data that was acknowledged. Inspectors see the commit before it
-// (`takesOlderCommit`).
+// hold, the clean-shutdown record replaces it. A file whose newest commit counts but has an unreadable catalog or
+// schema is refused, because a program must not go on without data that was acknowledged. Inspectors see the commit
+// before it (`takesOlderCommit`).
 
 import RegnumSystem
 

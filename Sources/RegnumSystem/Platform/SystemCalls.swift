@@ -349,8 +349,8 @@ extension SystemCalls {
         return result == -Int(EAGAIN) || result == -Int(EACCES) ? 1 : result
     }
 
-    /// Takes the exclusive lock of the whole file with `flock`, which is independent of the locks of bytes. Returns 0 if
-    /// the lock was taken, 1 if another open file holds a lock.
+    /// Takes the exclusive lock of the whole file with `flock`, which is independent of the locks of bytes. Returns 0
+    /// if the lock was taken, 1 if another open file holds a lock.
     static func lockWhole(_ descriptor: Int32) -> Int {
         let result = call { flock(descriptor, LOCK_EX | LOCK_NB) }
         return result == -Int(EWOULDBLOCK) ? 1 : result

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of effects of `create` and `dynamicCreate` with nested values, of the deinitialisation of unmanaged objects,
-// and copies of values whose objects exist only while they are copied.
+// The order of effects of `create` and `dynamicCreate` with nested values, of the deinitialisation of unmanaged
+// objects, and copies of values whose objects exist only while they are copied.
 
 import Foundation
 import RealmSwift
