@@ -192,10 +192,10 @@ package final class Database: @unchecked Sendable {
         DatabaseRegistry.shared.openedInMemory(identifier)
     }
 
-    /// Calls `body` with true if the file at `path` is not open in this process, nor for writing in another, and nobody
-    /// opens or compacts it in the meantime. Calls it with false if there is no file: another process may still create
-    /// one, which must be left alone. Returns nil if the file is open, whatever path led to it. Throws if that cannot
-    /// be determined.
+    /// Calls `body` with true if the file at `path` is not open in this process, nor for writing in another, and no
+    /// process opens or compacts it in the meantime. Calls it with false if there is no file: another process may still
+    /// create one, which must be left alone. Returns nil if the file is open, whatever path led to it. Throws if that
+    /// cannot be determined.
     package static func whileUnused<R>(
         path: String, fileSystem: any FileSystem, _ body: (_ isThere: Bool) -> R
     ) throws(EngineError) -> R? {

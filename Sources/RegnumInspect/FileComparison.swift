@@ -26,7 +26,7 @@ extension Inspector {
     /// objects, which are compared by primary key, or else by their numbers. Embedded objects are compared as parts of
     /// their owners. With `classNames`, only these classes are compared. Memory: 8 bytes for each object of a class.
     ///
-    /// Throws `InspectionError`, also if no file has a class of `classNames`, and any error that `body` throws.
+    /// Throws `InspectionError`, for example if no file has a class of `classNames`, and any error that `body` throws.
     public func compare(
         with other: Inspector, classNames: [String]? = nil, objects: Bool = true,
         _ body: (FileDifference) throws -> Void

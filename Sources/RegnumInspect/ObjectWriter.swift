@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats objects as a line for people, as JSON, and as plain text by property.
+// Formats objects as a readable line, as JSON, and as plain text by property.
 
 internal import Foundation
 internal import RegnumEngine
@@ -8,7 +8,7 @@ internal import RegnumEngine
 final class ObjectWriter {
     /// How a value is written.
     enum Style {
-        /// For people: long strings are truncated, data is counted.
+        /// For reading: long strings are truncated, data is counted.
         case line
         /// JSON as `ObjectFormat.json` describes it.
         case json

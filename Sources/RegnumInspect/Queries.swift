@@ -14,7 +14,7 @@ public struct InspectedObject {
     /// The number of the object in its class.
     public var key: UInt64 { objectKey.rawValue }
 
-    /// One line for people; long strings are truncated.
+    /// One readable line; long strings are truncated.
     public func line() throws -> String {
         try inspecting(path) { () throws(EngineError) in try writer.line(table, objectKey) }
     }

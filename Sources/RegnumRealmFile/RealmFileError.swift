@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors of reading a file: a code for programs and a message for people.
+// Errors of reading a file: a code for programs and a message for the user.
 
 public import Foundation
 

@@ -60,7 +60,7 @@ package final class Schedule: @unchecked Sendable {
     /// The process of the last steps, and the number of consecutive steps it has made.
     private var (lastIndex, stretch) = (-1, 0)
     /// After this many consecutive steps, the priority of a process becomes the lowest: it polls for something that
-    /// another process is about to do, and a real system would let others run meanwhile.
+    /// another process is about to do, and a real system would let others run in the meantime.
     private static let longestStretch = 1000
     private let finished = Turn()
     package private(set) var steps = 0

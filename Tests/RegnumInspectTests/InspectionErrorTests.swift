@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The errors for files that cannot be inspected: a reason for programs, and a sentence for people.
+// The errors for files that cannot be inspected: a reason for programs, and a sentence for the user.
 
 import Foundation
 import RegnumEngine

@@ -286,7 +286,7 @@ import Testing
         #expect(isExact && Array(ranges) == [.integers(-1, -1), .integers(40_000, 40_000)])
     }
 
-    // Its values were once tested against the other condition in each query, also for a table with ten objects.
+    // Its values were once tested against the other condition in each query, even for a table with ten objects.
     @Test("A set with more values than the table has rows is not looked up in the index beside conditions")
     func setLargerThanTable() throws {
         let session = try makeSessionOfItsOwn()

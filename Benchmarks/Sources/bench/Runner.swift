@@ -9,7 +9,7 @@ struct Result {
     var figures: [EngineName: [Double]] = [:]
     /// The most private memory that Regnum has added.
     var privateBytes: Int?
-    /// Differences from the right answer.
+    /// Differences from the correct answer.
     var differences: [String] = []
 
     func median(_ engine: EngineName) -> Double? {

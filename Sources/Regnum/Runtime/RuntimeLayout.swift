@@ -188,8 +188,8 @@ package enum RuntimeLayout {
 extension Unmanaged {
     /// True if the caller has the only reference to the instance. Unlike `isKnownUniquelyReferenced`, this also counts
     /// weak and unowned references. Other threads that had a reference are done with the instance: their reads happened
-    /// before they released it. Nothing else can change the counts meanwhile, because creating a reference requires
-    /// having one. Requires `RuntimeLayout.isVerified`.
+    /// before they released it. Nothing else can change the counts in the meantime, because creating a reference
+    /// requires having one. Requires `RuntimeLayout.isVerified`.
     @inlinable @inline(__always)
     package var isHeldOnce: Bool {
         toOpaque().load(fromByteOffset: MemoryLayout<UInt>.size, as: UInt.self) == 3

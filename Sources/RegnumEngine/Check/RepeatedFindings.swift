@@ -29,7 +29,7 @@ extension IntegrityCheck.Walk {
 }
 
 extension Table {
-    /// An object's key and the block that holds its row, for people. O(log n).
+    /// An object's key and the block that holds its row, as text for messages. O(log n).
     func placeWords(_ key: ObjectKey) -> String {
         let page = groups.page(of: key.rawValue).map { " (block at page \($0))" } ?? ""
         return "object \(key.rawValue)\(page)"

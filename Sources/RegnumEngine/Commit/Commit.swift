@@ -117,7 +117,7 @@ extension Database {
         }
     }
 
-    /// Queues the commit, or publishes it at once if it is relaxed and the queue is empty. Pins its version.
+    /// Queues the commit, or publishes it immediately if it is relaxed and the queue is empty. Pins its version.
     private func enlist(
         _ slot: CommitSlot, _ runs: [Extent], _ base: CommitTicket?, _ failures: CommitQueue.Failures,
         _ wanted: CommitDurability, _ onDone: (@Sendable (EngineError?) -> Void)?

@@ -15,7 +15,7 @@ package struct PassedCommit: Sendable {
     package var why: EngineError
     /// True if the commit's readable remains are shown; false if the commit before it is shown.
     package var isShown = false
-    /// A description for people.
+    /// A description for messages.
     package var words: String {
         "commit \(number): \(why.damage); "
             + (isShown ? "its readable parts are shown" : "the commit before it is shown")
@@ -235,7 +235,7 @@ struct Opening {
     }
 
     /// True for a file that an interrupted `makeFile` left: zeros except in the pages that it writes. Any other file
-    /// that begins with zeros is somebody's data.
+    /// that begins with zeros contains data of another program.
     private func isUnfinished(_ count: Int) throws(EngineError) -> Bool {
         let reserved = Int(FormatLimits.reservedPages) << 12
         // A file of another length is still being created, by a system that writes zeros to lengthen a file.

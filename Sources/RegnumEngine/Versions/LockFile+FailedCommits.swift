@@ -27,8 +27,8 @@ extension LockFile {
     private static let failedWord = 66
     static let failedEndWord = 67
 
-    /// Publishes `failed` until `clearFailed`; false if nobody can see it. Requires the writer lock, so that the next
-    /// holder reads it.
+    /// Publishes `failed` until `clearFailed`; false if no other process can see it. Requires the writer lock, so that
+    /// the next holder reads it.
     func showFailed(_ failed: Failed) -> Bool {
         guard slot >= 0, isMapped else { return false }
         self.failed = failed

@@ -88,7 +88,7 @@ enum Nesting {
         return value
     }
 
-    @Test("Objects of an undeclared class get the same values as objects of a declared one, also for repeated keys")
+    @Test("Objects of an undeclared class get the same values as objects of a declared one, even for repeated keys")
     func repeatedKeys() throws {
         var random = SeededGenerator(seed: 3)
         for _ in 0..<40 {

@@ -106,7 +106,7 @@ struct GeneratedIdentifiersTests {
         #expect(all.value.count == 20_000)
     }
 
-    @Test("A seeded generator repeats its identifiers, also in tasks")
+    @Test("A seeded generator repeats its identifiers, even in tasks")
     func seeded() async {
         func make() -> [String] {
             [

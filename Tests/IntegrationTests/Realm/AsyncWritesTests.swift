@@ -397,7 +397,7 @@ final class AsyncStage: @unchecked Sendable {
         #expect(try await stage.wait() == ["ran", "done"])
     }
 
-    @Test("A refused write releases the writer lock, also for other processes")
+    @Test("A refused write releases the writer lock for all threads and processes")
     func refusedTurn() async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("refused-\(UUID().uuidString).realm")
         var configuration = Realm.Configuration(fileURL: path, objectTypes: [AsyncRow.self])

@@ -195,7 +195,7 @@ private actor KeptActor {
         let folder = TestFolder()
         let configuration = configuration(folder)
         DispatchQueue.global().sync {
-            // A block that runs on another thread than the caller's.
+            // A block that runs on a thread other than the caller's.
             DispatchQueue.concurrentPerform(iterations: 4) { number in
                 if number == 0 { try! Realm(configuration: configuration).beginWrite() }
             }

@@ -272,7 +272,7 @@ extension DurabilityTests {
         try expectAfterPowerLoss(files, 2, seed: 2)
     }
 
-    @Test("The writer lock stays held while pages are rewritten, also if a session releases a failed commit")
+    @Test("The writer lock stays held while pages are rewritten, even if a session releases a failed commit")
     func lockedWhileRewriting() throws {
         let base = files()
         let files = HookedFileSystem(base)

@@ -98,7 +98,7 @@ import Testing
         for id in 0..<5 { try insert(session, id, level) }
         #expect(files.operationCount(of: "sync") - before == 5 * perCommit)
         #expect(rows(session) == 5)
-        // Visible to another process at once.
+        // Visible to another process immediately.
         #expect(rows(try open(files).makeSession()) == 5)
     }
 

@@ -213,7 +213,7 @@
             #expect(throws: EngineError.encryption(path: Self.path, .wrongKey)) { try Self.open(files, Self.key(1)) }
         }
 
-        @Test("A flipped bit anywhere gives an error or the right answer", arguments: RunSeed.list(1...4))
+        @Test("A flipped bit anywhere causes an error or leaves the answer correct", arguments: RunSeed.list(1...4))
         func bits(seed: RunSeed) throws {
             let files = try Self.make()
             let good = try #require(files.contents(of: Self.path))

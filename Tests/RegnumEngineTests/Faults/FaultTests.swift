@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(
-        "The database survives every failing call, also in a spill",
+        "The database survives every failing call, even in a spill",
         arguments: [
             (SystemError.Kind.io, false, false), (.io, true, false), (.noSpace, false, false), (.noSpace, true, false),
             (.io, false, true), (.noSpace, false, true), (.noSpace, true, true),

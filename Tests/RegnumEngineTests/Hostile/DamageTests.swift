@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test("The undamaged file can be read, also after its tags have been recomputed")
+    @Test("The undamaged file can be read, even after its tags have been recomputed")
     func undamaged() {
         #expect(Self.readAll(Self.good))
         var bytes = Self.good

@@ -385,7 +385,7 @@ import Testing
         #expect(one.table(named: "Row")?.count == 5)
     }
 
-    // A process killed in between left a lock file that nobody else could open.
+    // A process killed in between left a lock file that no other user could open.
     @Test("A new lock file gets its access rights before its name")
     func accessFirst() throws {
         let hooked = HookedFileSystem(files)

@@ -207,8 +207,8 @@ import Testing
         #expect(report.isClean, "\(report.findings)")
     }
 
-    // The schema of the refused version once stayed with the tables of the shown version: a copy had other tables than
-    // its schema.
+    // The schema of the refused version once stayed with the tables of the shown version: a copy had tables that
+    // differed from its schema.
     @Test("A failed refresh keeps the shown version")
     func refresh() throws {
         let files = files()

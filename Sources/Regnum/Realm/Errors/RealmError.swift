@@ -47,7 +47,7 @@ extension Realm {
         public let reason: Reason
         /// The file concerned, if there is one.
         public let fileURL: URL?
-        /// The message for people; empty if none was given.
+        /// The message for the user; empty if none was given.
         let message: String
 
         package init(_ code: Code, _ reason: Reason, _ message: String, fileURL: URL? = nil) {
