@@ -210,7 +210,7 @@ package final class RegionTraversal {
         }
     }
 
-    /// The links to objects of any class that the table contains: each may lead to any other table.
+    /// The links to objects of any class that the table contains: each may point to any other table.
     private func anySteps(_ table: TableKey) -> [(column: Int, target: TableKey)] {
         guard let table = newer.table(table) else { return [] }
         let columns = table.definition.columns.indices.filter {

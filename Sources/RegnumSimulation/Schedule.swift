@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs several simulated processes, one thread each, one at a time. At each call to the file system another process may
-// continue instead, as chosen by a seed: the same seed gives the same order of all calls.
+// continue instead, as chosen by a seed: the same seed produces the same order of all calls.
 
 package import RegnumSystem
 

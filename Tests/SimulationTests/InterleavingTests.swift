@@ -27,7 +27,7 @@ import Testing
         #expect(steps > Self.count * 50)
     }
 
-    @Test("The same seed gives the same interleaving")
+    @Test("The same seed produces the same interleaving")
     func replay() throws {
         for seed in 1...3 as ClosedRange<UInt64> {
             #expect(try InterleavingRun(seed: seed).run() == InterleavingRun(seed: seed).run())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs workloads: first one untimed round that must give equal answers, then the timed rounds, alternating the engines,
-// with the calibrations between them.
+// Runs workloads: first one untimed round that must return equal answers, then the timed rounds, alternating the
+// engines, with the calibrations between them.
 
 /// The results of a workload.
 struct Result {

@@ -32,7 +32,7 @@ extension RealmCore {
         refuseClass(name)
     }
 
-    /// Returns the table that the links of a column lead to.
+    /// Returns the table that the links of a column point to.
     func dynamicTarget(of binding: ClassBinding, _ column: Int) -> ClassBinding {
         guard let key = binding.table.definition.columns[column].target, let table = session.table(key) else {
             fatalError("column \(column) of '\(binding.schema.name)' does not hold links")

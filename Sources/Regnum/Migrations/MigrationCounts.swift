@@ -134,7 +134,7 @@ struct MigrationCounts {
     /// A link property.
     private typealias Origin = (table: Table, column: Int)
 
-    /// The link properties that lead to the table and that the classes keep.
+    /// The link properties that point to the table and that the classes keep.
     private func origins(of table: Table) -> [Origin] {
         var origins: [Origin] = []
         for origin in session.tables {

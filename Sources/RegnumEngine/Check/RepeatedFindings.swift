@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects that violate the same law: one finding gives their number, and the location of the first.
+// Objects that violate the same law: one finding has their number, and the location of the first.
 
 struct RepeatedFindings {
     private(set) var count = 0

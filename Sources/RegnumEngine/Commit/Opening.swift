@@ -225,7 +225,7 @@ struct Opening {
         return try isUnfinished(count)
     }
 
-    /// True if one of the slots leads to a class: a copy of a database has everything in commit 1.
+    /// True if the catalog of a slot has a class or a schema version: a copy of a database has everything in commit 1.
     private func isFilled(_ slots: [CommitSlot.Placed], _ seal: FileSeal) throws(EngineError) -> Bool {
         let reader = try makeReader(seal)
         return slots.contains { placed in

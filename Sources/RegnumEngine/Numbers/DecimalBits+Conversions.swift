@@ -58,7 +58,7 @@ extension DecimalBits {
 
 extension DecimalBits {
     /// Parses `12`, `-1.5`, `.5`, `1.5E-3`, `nan`, `snan`, `inf` and `infinity`, in upper or lower case. Any other text
-    /// gives NaN. Digits after the 34th are rounded, half to even.
+    /// becomes NaN. Digits after the 34th are rounded, half to even.
     package init(_ text: String) {
         var text = text
         self = text.withUTF8 { DecimalBits.parsed($0) } ?? .nan

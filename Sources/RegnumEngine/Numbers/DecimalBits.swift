@@ -236,7 +236,7 @@ extension DecimalBits {
         if b.isZero { return a.isZero ? .nan : infinite(isNegative) }
         if a.isZero { return .zero }
         let divisor = b.coefficient
-        // Gives the quotient 35 or 36 digits.
+        // The quotient then has 35 or 36 digits.
         let shift = 35 + PowersOfTen.digitCount(divisor) - PowersOfTen.digitCount(a.coefficient)
         let (quotient, remainder) = WideInteger(a.coefficient).timesPowerOfTen(shift).divided(by: divisor)
         return rounded(isNegative, quotient, a.exponent - b.exponent - shift, hasMore: remainder != 0)

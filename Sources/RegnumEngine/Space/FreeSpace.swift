@@ -230,7 +230,7 @@ package struct FreeSpace: Sendable {
         return runs
     }
 
-    /// Gives up the free pages at the end of the file, so that it can be truncated and the next commits append there.
+    /// Removes the free pages at the end of the file, so that it can be truncated and the next commits append there.
     package mutating func trim() {
         var end = highWater
         while end > FormatLimits.reservedPages, isFree(end - 1) { end -= 1 }

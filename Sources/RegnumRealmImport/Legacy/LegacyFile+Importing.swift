@@ -181,7 +181,7 @@ struct LegacySwap {
         try new.replace()
     }
 
-    /// Gives the old file a second name.
+    /// Creates a second name for the old file.
     private func keepOriginal(_ identity: FileIdentity) throws {
         var number = 1
         while true {

@@ -482,7 +482,7 @@ final class ObjectImporter<Source: ObjectSource> {
         }
     }
 
-    /// Ends the import: deletes the embedded objects that are not carried over, and reports them. No link leads to
+    /// Ends the import: deletes the embedded objects that are not carried over, and reports them. No link points to
     /// them.
     private func end() throws {
         isFinished = true

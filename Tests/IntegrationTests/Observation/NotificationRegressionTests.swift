@@ -185,7 +185,7 @@ struct NotificationRegressionTests: FaultRowSuite {
 
     // MARK: Invalidation
 
-    @Test("Freezing after the invalidation of a frozen Realm gives a valid frozen Realm of the same version")
+    @Test("Freezing after the invalidation of a frozen Realm returns a valid frozen Realm of the same version")
     func frozenAnew() throws {
         let (stage, _) = try filled()
         try stage.on { realm in

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values, collections and objects at the limits of their types: assignment, lookup, sorting, deletion, copying and
-// access by name must give the same result everywhere. Each test states the fault that it prevents.
+// access by name must return the same result everywhere. Each test states the fault that it prevents.
 
 import Foundation
 import RealmSwift

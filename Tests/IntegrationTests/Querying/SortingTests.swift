@@ -146,7 +146,7 @@ struct SortingTests {
     }
 
     // All objects are sorted by packed keys, few by rows, and a predicate may find them through an index: each way
-    // must give the same order.
+    // must return the same order.
     @Test("All, many and few objects are sorted in the same order, in a write and after it", arguments: [true, false])
     func extents(isAscending: Bool) throws {
         let realm = try FilterModels.realm()

@@ -161,7 +161,7 @@
             }
         }
 
-        @Test("A wrong key, a missing key and a needless key give different errors, and the file is not changed")
+        @Test("A wrong key, a missing key and a needless key cause different errors, and the file is not changed")
         func misfits() throws {
             let files = try Self.make()
             let before = files.contents(of: Self.path)

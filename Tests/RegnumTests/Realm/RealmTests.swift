@@ -46,7 +46,7 @@ struct RealmTests {
         }
     #endif
 
-    @Test("The same configuration on one thread gives the same Realm, another configuration does not")
+    @Test("The same configuration on one thread returns the same Realm, another configuration does not")
     func equality() throws {
         let configuration = memory()
         let one = try Realm(configuration: configuration)
