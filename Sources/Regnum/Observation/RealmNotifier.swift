@@ -146,8 +146,8 @@ final class RealmNotifier: @unchecked Sendable {
         place.perform { [weak self] in self?.turn() }
     }
 
-    /// Performs one turn of the callback scheduler. With `isWhole`, no diff is left to another thread and a later turn.
-    /// Confined to the Realm.
+    /// Performs one turn of the callback scheduler. With `isWhole`, all diffs are computed on this thread, within the
+    /// turn. Confined to the Realm.
     func turn(isWhole: Bool = false) {
         isScheduled.store(false, ordering: .releasing)
         turns += 1

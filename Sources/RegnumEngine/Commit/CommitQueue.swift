@@ -12,7 +12,7 @@
 //
 // A relaxed commit writes its slot immediately. It overwrites the slot of the previous relaxed commit, never that of
 // the last durable commit, and its manifest names all pages written since the durable one. After a power loss the
-// newest whole slot counts. While any commit is queued, relaxed commits are queued too.
+// newest complete commit counts. While any commit is queued, relaxed commits are queued too.
 //
 // The state has four parts, each with its own transitions; every transition ends with `assertState()`.
 //

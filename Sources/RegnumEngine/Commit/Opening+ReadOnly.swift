@@ -51,7 +51,7 @@ extension Opening {
     }
 
     /// Returns the slot of the newest version of a file that other processes have open, and the other one if it is
-    /// older. If no slot has that version, returns all slots whose hash holds.
+    /// older. If no slot has that version, returns all slots whose hash is correct.
     func publishedSlots(
         _ shared: LockFile, _ header: FileHeader, _ seal: FileSeal
     ) throws(EngineError) -> [CommitSlot.Placed] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens the database at a path: creates a new file, or finds the newest whole commit of an existing one.
+// Opens the database at a path: creates a new file, or finds the newest complete commit of an existing one.
 //
 // Creating a file: everything but page 0 is written and synced, then page 0. A crash in between leaves a file whose
 // first page is zero, no longer than a new file and without any commit after the first: it is created again. A torn
@@ -67,8 +67,8 @@ struct Opening {
         }
     }
 
-    /// Returns nil if the path has come to lead to another file in the meantime: then it must be opened again.
-    /// `deadline` limits the wait for other processes.
+    /// Returns nil if the path refers to another file by now: then it must be opened again. `deadline` limits the wait
+    /// for other processes.
     func makeDatabase(until deadline: UInt64 = FairLock.never) throws(EngineError) -> Database? {
         do throws(EngineError) {
             guard fileSystem.isShared else { return try openAlone(nil) }
