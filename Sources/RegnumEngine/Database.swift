@@ -25,7 +25,7 @@ package final class Database: @unchecked Sendable {
         /// switch it off to find damage later.
         package var checksSmallFiles = true
         /// If the catalog or the schema of the newest commit is unreadable, the commit before it is shown; if no commit
-        /// is whole, the remains of the newest one (`passedOver`). For salvage. Only with `isReadOnly`.
+        /// is complete, the readable parts of the newest one (`passedOver`). For salvage. Only with `isReadOnly`.
         package var takesOlderCommit = false
         /// Encrypts a file that is created, or opens an encrypted one. The database does not keep the key.
         package var encryptionKey: EncryptionKey?
@@ -59,8 +59,8 @@ package final class Database: @unchecked Sendable {
     package let versions: VersionRegistry
     /// The state of the proof that the blocks of the file match their checksums.
     let proof = FileProof()
-    /// The newest commit, if an older one or its remains are shown instead. Set once, before any other thread sees this
-    /// object.
+    /// The newest commit, if an older one or its readable parts are shown instead. Set once, before any other thread
+    /// sees this object.
     package internal(set) var passedOver: PassedCommit?
     let writerLock = WriterLock()
     /// The schema that was read last, so that sessions with the same schema read it once. Any thread.

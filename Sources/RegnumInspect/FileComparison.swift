@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The differences of the schema and the objects of two files.
+// The differences between two files, in the schema and in the objects.
 
 internal import RegnumEngine
 internal import RegnumQuery

@@ -3,7 +3,7 @@
 
 internal import RegnumEngine
 
-/// The reason why an object was refused, as a part of a sentence. **Unstable**, like `Inspector`.
+/// The reason why an object was refused, as part of a sentence. **Unstable**, like `Inspector`.
 public struct RefusedObject: Error, Sendable, Equatable, CustomStringConvertible {
     /// The line number that the caller passed for the object.
     public internal(set) var line: Int

@@ -20,8 +20,8 @@ final class ObjectWriter {
     private let session: Session
     /// The number of characters at which strings in lines are truncated.
     private static let shownCharacters = 80
-    /// The depth of nested embedded objects up to which they are written; deeper ones are named only. Bounds the use of
-    /// the stack.
+    /// The depth of nested embedded objects up to which they are written; of deeper ones only the name is written.
+    /// Bounds the use of the stack.
     private static let shownDepth = 256
 
     private struct Row: Hashable {

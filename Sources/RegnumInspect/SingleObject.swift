@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One object as text that a person edits, and its way back into the file.
+// One object as text for an editor, and the update of the object from the edited text.
 
 internal import RegnumEngine
 
@@ -7,7 +7,7 @@ internal import RegnumEngine
 public struct ObjectText: Sendable, Equatable {
     /// The number of the object in its class.
     public internal(set) var key: UInt64
-    /// A property a line.
+    /// The text, with one property on each line.
     public internal(set) var text: String
 }
 

@@ -18,7 +18,7 @@ package struct SystemError: Error, Equatable, CustomStringConvertible {
         case fileTooLarge
         /// The file is in use in a way that forbids the operation.
         case busy
-        /// The system has no room for another lock.
+        /// The system's table of locks is full.
         case noLocks
         /// The file system lacks a feature that a database needs.
         case unsupported

@@ -194,7 +194,7 @@ final class RealmCache: Sendable {
         entries.withLock { entries in entries.contains { $0.key.place == place && $0.value.core != nil } }
     }
 
-    /// Why a location that is open cannot also be opened with other settings.
+    /// The reason why a location that is open cannot also be opened with other settings.
     enum Conflict {
         /// The caller's own thread, queue or actor has it open with another setting.
         case here(Setting)

@@ -29,7 +29,7 @@ package enum RuntimeLayout {
         package init() {}
     }
 
-    /// True if the runtime has the layout that this file describes. Debug builds answer false if the environment has
+    /// True if the runtime has the layout that this file describes. In debug builds it is false if the environment has
     /// `REGNUM_PLAIN_RUNTIME`, so that tests can run on the plain path. Any thread.
     @usableFromInline
     package static let isVerified: Bool = {
@@ -39,12 +39,12 @@ package enum RuntimeLayout {
         return problems(Constants()).isEmpty
     }()
 
-    /// Returns what differs from `constants`; empty if nothing does.
+    /// Returns the differences from `constants`; empty if there are none.
     package static func problems(_ constants: Constants) -> [String] {
         var found: [String] = []
         if !hasInstanceSize(constants) { found.append("the size of an instance in the metadata of its class") }
         if !hasReferenceCounts(constants) { found.append("the reference counts of an instance") }
-        // Only if these two hold: otherwise an instance made from bytes cannot be released.
+        // Only if both are correct: otherwise an instance made from bytes cannot be released.
         if found.isEmpty, !canMakeInstance() { found.append("an instance made from bytes") }
         if !hasInlineTexts() { found.append("the words of a short text") }
         if !hasKeyPathOffset(constants) { found.append("the offset in a key path") }

@@ -170,7 +170,7 @@ package struct CommitSlot: Sendable, Equatable {
         FormatLimits.settledSlotByteOffset, FormatLimits.settledSlotCopyByteOffset,
     ]
 
-    /// Reads the clean-shutdown record; nil if no copy of it holds.
+    /// Reads the clean-shutdown record; nil if neither copy is valid.
     static func readSettled(_ file: any File, seal: FileSeal) throws(SystemError) -> Placed? {
         let page = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 16)
         defer { page.deallocate() }

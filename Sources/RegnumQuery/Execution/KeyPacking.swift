@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packs the values of sort keys into adjacent bits, most significant first, up to 128 bits a row.
+// Packs the values of sort keys into adjacent bits, most significant first, up to 128 bits per row.
 
 import RegnumEngine
 
