@@ -282,7 +282,7 @@
             #expect(stored() == ["1": "here"])
         }
 
-        @Test("A background operation fails if it starts where nothing can be delivered")
+        @Test("A background operation fails if it starts on a thread to which nothing can be delivered")
         func nowhereToDeliver() async throws {
             let configuration = stage.configuration
             let failure = await withCheckedContinuation { continuation in

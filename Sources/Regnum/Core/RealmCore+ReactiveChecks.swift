@@ -30,7 +30,7 @@ extension RealmCore {
     }
 
     /// Throws if one of the objects does not belong to this Realm, so that deleting it would be a programmer error.
-    /// Must be called where the objects may be used, with objects that are not invalidated.
+    /// Must be called on the thread, queue or actor of the objects, with objects that are not invalidated.
     package func checkMayDelete(_ objects: [Object]) throws {
         for object in objects where object._homeCore !== self { throw refusal(Self.foreignObject) }
     }

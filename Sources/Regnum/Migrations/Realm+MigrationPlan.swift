@@ -6,7 +6,8 @@ internal import Foundation
 internal import RegnumEngine
 internal import RegnumSystem
 
-/// What opening a configuration would do to its file. Created by `Realm.migrationPlan(for:)`. A value; any thread.
+/// The effect that opening a configuration would have on its file. Created by `Realm.migrationPlan(for:)`. A value; any
+/// thread.
 public struct MigrationPlan: Sendable, CustomStringConvertible {
     /// One difference between the file and the classes.
     public struct Change: Sendable, Equatable {
@@ -39,7 +40,7 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
         public let needsMigration: Bool
         let kind: Kind
 
-        /// What the numbers count.
+        /// The objects that the numbers count.
         enum Kind: Sendable, Equatable {
             case others, values, nulls, owners
             /// Objects that equal another one although they must not: opening throws because of them.
