@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(
-        "A changed byte of a file of formats up to 9 gives an error or values", arguments: OldFormatSamples.all.indices
+        "A changed byte of formats up to 9 causes an error or yields values", arguments: OldFormatSamples.all.indices
     )
     func changedBytesOfOldFormats(_ sample: Int) throws {
         let scratch = try Scratch()

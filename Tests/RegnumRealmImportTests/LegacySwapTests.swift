@@ -44,7 +44,7 @@ import Testing
         #expect(try scratch.names == ["default.realm", "default.realm.legacy", "new.realm"])
     }
 
-    @Test("An error of the sync after the swap does not deny the swap")
+    @Test("A failed sync after the swap is not reported as a failed swap")
     func failedSync() throws {
         let scratch = try Scratch()
         #expect(try swap(scratch, FaultyFileSystem(failure: .io), keepsOriginal: false).run())

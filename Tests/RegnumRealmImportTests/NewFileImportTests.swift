@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    @Test("The state before the last commit is imported and exported if it is asked for")
+    @Test("The state before the last commit is imported and exported on request")
     func previousSnapshot() throws {
         let scratch = try Scratch()
         func file() -> [UInt8] {

@@ -80,7 +80,7 @@ struct ExpectIntegrityTests {
         }
     }
 
-    @Test("A check inside a write transaction is misuse, instead of waiting for ever")
+    @Test("A check inside a write transaction is misuse, instead of waiting forever")
     func insideWrite() throws {
         let realm = try makeRealm()
         realm.beginWrite()

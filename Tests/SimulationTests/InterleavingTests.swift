@@ -12,7 +12,7 @@ import Testing
         CurrentProcess.environment("REGNUM_INTERLEAVINGS").flatMap { Int($0) } ?? (RunSize.isOptimized ? 400 : 20)
     }
 
-    @Test("In no interleaving do processes lose a commit, read a torn one, or wait for ever")
+    @Test("In no interleaving do processes lose a commit, read a torn one, or wait forever")
     func orders() throws {
         var steps = 0
         for i in 0..<Self.count {

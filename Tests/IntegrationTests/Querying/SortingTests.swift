@@ -58,7 +58,7 @@ struct SortingTests {
             all.filter("int != NULL").sorted(byKeyPath: "t", ascending: false).map(\.id) == [4, 1, 6, 5, 3])
     }
 
-    @Test("`distinct` keeps the first object in the current order, and omits objects behind a null link")
+    @Test("`distinct` keeps the first object in the current order, and omits objects with a null link on the path")
     func distinct() throws {
         let all = try FilterModels.realm().objects(Thing.self)
         #expect(all.distinct(by: ["int"]).map(\.id) == [1, 2, 3, 5, 6])

@@ -190,7 +190,7 @@ private actor KeptActor {
         }
     }
 
-    @Test("An unreferenced write on a thread of a pool is rolled back after some seconds")
+    @Test("An unreferenced write on a thread of a pool is rolled back after a few seconds")
     func onPoolThread() throws {
         let folder = TestFolder()
         let configuration = configuration(folder)

@@ -307,7 +307,7 @@ import Testing
             ])
     }
 
-    @Test("Law 9: an index has an entry too many")
+    @Test("Law 9: an index has an extra entry")
     func extraEntry() throws {
         let (findings, _) = try Self.findings { rows in
             let ghost = try #require(rows.indexes[Column.id])

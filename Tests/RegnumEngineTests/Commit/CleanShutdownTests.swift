@@ -307,7 +307,7 @@ import Testing
 
     // A commit once took the first version that no slot may have: it was acknowledged, and the next opening did not see
     // it.
-    @Test("A file that has reached the last version can be read, and no longer written")
+    @Test("A file that has reached the last version can be read, but no longer written")
     func lastNumber() throws {
         var bytes = try Self.make(nil)
         let seal = try Self.seal(bytes)

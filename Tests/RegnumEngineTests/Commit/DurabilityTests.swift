@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(
-        "After a power loss the commits are there up to the last durable one at least, without gaps",
+        "After a power loss all commits up to at least the last durable one are present",
         arguments: RunSeed.list(1...4))
     func powerLoss(seed: RunSeed) throws {
         var random = SeededRandom(seed: seed.value)

@@ -57,7 +57,7 @@ import Testing
         return try #require(try database.makeSession().table(named: "Row")).count
     }
 
-    @Test("Writers leave the pages alone that an opening reads")
+    @Test("Writers do not overwrite pages that an opening reads")
     func pinned() throws {
         #expect(try Self.openBetweenCommits(nil) == 40)
     }

@@ -421,7 +421,7 @@ extension SpillLimits {
 
     // Such a transaction once crashed when it had outgrown its reserved address space.
     @Test(
-        "A transaction in memory or of an encrypted file that grows too large refuses more, and can commit",
+        "A transaction in memory or of an encrypted file that grows too large rejects further changes but can commit",
         arguments: DurabilityTests.encryptions)
     func tooLarge(isEncrypted: Bool) throws {
         var options = Database.OpenOptions()
@@ -442,7 +442,7 @@ extension SpillLimits {
     }
 
     // Unsealed changes once did not count if a spill was possible: the commit crashed.
-    @Test("A transaction with more unsealed changes than address space refuses more")
+    @Test("A transaction with more unsealed changes than address space rejects further changes")
     func tooLargeToSeal() throws {
         var options = Database.OpenOptions()
         (options.spillLimits.reserved, options.spillLimits.interval) = (4 << 20, 16)
@@ -455,7 +455,7 @@ extension SpillLimits {
     }
 
     // An open collection once counted half, as if its elements were numbers: the commit crashed.
-    @Test("A list of long elements near the limit of address space refuses more, and can be committed")
+    @Test("A list of long elements near the limit of address space rejects further changes but can be committed")
     func longElementsRefused() throws {
         var options = Database.OpenOptions()
         (options.spillLimits.reserved, options.spillLimits.interval) = (4 << 20, 16)

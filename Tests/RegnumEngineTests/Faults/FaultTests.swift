@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("A power loss after any call loses nothing acknowledged", arguments: RunSeed.list(1...4))
+    @Test("A power loss after any call loses no acknowledged commit", arguments: RunSeed.list(1...4))
     func powerLoss(seed: RunSeed) throws {
         var random = SeededRandom(seed: seed.value)
         // True for two of four seeds: 3 and 4 of the fixed ones.

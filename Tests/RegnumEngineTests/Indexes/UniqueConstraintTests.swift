@@ -126,7 +126,7 @@ import Testing
         try table.set(.link(key), 3, of: key)
     }
 
-    @Test("Constraints hold after a failed call")
+    @Test("Constraints are enforced after a failed call")
     func faults() throws {
         func script(_ files: SimulatedFileSystem) {
             guard let session = try? Database.open(path: "/f/a.realm", fileSystem: files).makeSession() else { return }

@@ -168,7 +168,7 @@ import Testing
     }
 
     @Test(
-        "A database that was replaced or unlinked stays usable, and its path means the other file",
+        "A database that was replaced or unlinked stays usable, and its path refers to the other file",
         arguments: [true, false])
     func replacedDatabase(isRenamed: Bool) throws {
         let old = try open()
@@ -219,7 +219,7 @@ import Testing
         #expect(try pins.dropFirst().map { try rows($0) } == read)
     }
 
-    @Test("The 257th process is refused, and succeeds after another has gone")
+    @Test("The 257th process is refused, and succeeds after another has ended")
     func slots() throws {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 1 << 20)
         var open: [Database] = []

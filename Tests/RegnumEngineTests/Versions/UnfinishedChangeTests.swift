@@ -194,7 +194,7 @@ import Testing
         }
         session = nil
         #expect(database.spaceManager.spilled == nil)
-        // Otherwise it would wait for ever for a writer lock that was not released.
+        // Otherwise it would wait forever for a writer lock that was not released.
         try #require(try database.tryEnterWriter())
         database.leaveWriter()
         let next = try database.makeSession()
