@@ -25,7 +25,7 @@ package final class Database: @unchecked Sendable {
         /// switch it off to find damage later.
         package var checksSmallFiles = true
         /// If the catalog or the schema of the newest commit is unreadable, the commit before it is shown; if no commit
-        /// is whole, the remains of the newest one (`passedOver`). For salvage. Only with `isReadOnly`.
+        /// is complete, the readable parts of the newest one (`passedOver`). For salvage. Only with `isReadOnly`.
         package var takesOlderCommit = false
         /// Encrypts a file that is created, or opens an encrypted one. The database does not keep the key.
         package var encryptionKey: EncryptionKey?
@@ -59,8 +59,8 @@ package final class Database: @unchecked Sendable {
     package let versions: VersionRegistry
     /// The state of the proof that the blocks of the file match their checksums.
     let proof = FileProof()
-    /// The newest commit, if an older one or its remains are shown instead. Set once, before any other thread sees this
-    /// object.
+    /// The newest commit, if an older one or its readable parts are shown instead. Set once, before any other thread
+    /// sees this object.
     package internal(set) var passedOver: PassedCommit?
     let writerLock = WriterLock()
     /// The schema that was read last, so that sessions with the same schema read it once. Any thread.
@@ -192,10 +192,10 @@ package final class Database: @unchecked Sendable {
         DatabaseRegistry.shared.openedInMemory(identifier)
     }
 
-    /// Calls `body` with true if the file at `path` is not open in this process, nor for writing in another, and nobody
-    /// opens or compacts it in the meantime. Calls it with false if there is no file: another process may still create
-    /// one, which must be left alone. Returns nil if the file is open, whatever path led to it. Throws if that cannot
-    /// be determined.
+    /// Calls `body` with true if the file at `path` is not open in this process, nor for writing in another, and no
+    /// process opens or compacts it in the meantime. Calls it with false if there is no file: another process may still
+    /// create one, which must be left alone. Returns nil if the file is open, whatever path led to it. Throws if that
+    /// cannot be determined.
     package static func whileUnused<R>(
         path: String, fileSystem: any FileSystem, _ body: (_ isThere: Bool) -> R
     ) throws(EngineError) -> R? {

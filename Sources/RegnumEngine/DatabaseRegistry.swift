@@ -64,7 +64,7 @@ final class DatabaseRegistry: Sendable {
         }
     }
 
-    /// Waits, for a second at most, while the file is about to be closed: the last writes are being synced.
+    /// Waits at most one second while the file is about to be closed, because its last writes are being synced.
     private func waitForLettingGo(_ path: String, _ fileSystem: any FileSystem) {
         guard let file = try? Self.identity(path, fileSystem) else { return }
         let end = MonotonicClock.now() + 1_000_000_000
@@ -144,8 +144,8 @@ final class DatabaseRegistry: Sendable {
         return open
     }
 
-    /// Calls `body` with the file at `path` if it is not open in this process or another; nobody opens it in the
-    /// meantime. Returns nil if it is open, or if there is no file.
+    /// Calls `body` with the file at `path` if it is not open in this process or another; no thread or process opens it
+    /// in the meantime. Returns nil if it is open, or if there is no file.
     func whileClosed<R>(
         path: String, fileSystem: any FileSystem, options: Database.OpenOptions,
         _ body: (Database) throws(EngineError) -> R

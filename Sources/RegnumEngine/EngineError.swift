@@ -45,8 +45,8 @@ package enum EngineError: Error, Equatable {
 }
 
 extension EngineError: CustomStringConvertible {
-    /// What is wrong, as a sentence without its full stop and without the path of the database: callers add the path
-    /// and say what to do. System errors name the file that they concern.
+    /// The problem, as a sentence without its full stop and without the path of the database: callers add the path and
+    /// say what to do. System errors name the file that they concern.
     package var description: String {
         switch self {
         case .notADatabase(_, .tooSmall): "it is too short to be a Regnum database"

@@ -59,7 +59,7 @@ extension Inspector {
         return session.tables.map { ClassDescription($0, session) }.sorted { $0.name < $1.name }
     }
 
-    /// The class with that name. Throws `InspectionError`, also if the file has no such class.
+    /// The class with that name. Throws `InspectionError`, for example if the file has no such class.
     public func classDescription(_ name: String) throws -> ClassDescription {
         let session = try makeSession()
         return ClassDescription(try table(name, session), session)

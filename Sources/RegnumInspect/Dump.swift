@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints a database file as text for people: space, versions, schema.
+// Prints a database file as readable text: space, versions, schema.
 
 internal import RegnumEngine
 internal import RegnumSystem

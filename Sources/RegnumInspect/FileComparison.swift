@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The differences of the schema and the objects of two files.
+// The differences between two files, in the schema and in the objects.
 
 internal import RegnumEngine
 internal import RegnumQuery
@@ -26,7 +26,7 @@ extension Inspector {
     /// objects, which are compared by primary key, or else by their numbers. Embedded objects are compared as parts of
     /// their owners. With `classNames`, only these classes are compared. Memory: 8 bytes for each object of a class.
     ///
-    /// Throws `InspectionError`, also if no file has a class of `classNames`, and any error that `body` throws.
+    /// Throws `InspectionError`, for example if no file has a class of `classNames`, and any error that `body` throws.
     public func compare(
         with other: Inspector, classNames: [String]? = nil, objects: Bool = true,
         _ body: (FileDifference) throws -> Void

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors of inspecting a file: a message for people and a reason that programs can compare.
+// Errors of inspecting a file: a message for the user and a reason that programs can compare.
 
 internal import RegnumEngine
 internal import RegnumSystem
@@ -65,7 +65,7 @@ public struct InspectionError: Error, Sendable, Equatable, CustomStringConvertib
 
     public let path: String
     public let reason: Reason
-    /// A message for people.
+    /// A message for the user.
     public let description: String
 
     init(path: String, reason: Reason = .unspecified, description: String) {

@@ -7,7 +7,8 @@ internal import RegnumSystem
 
 /// Inspects a database file: sizes, schema, tables, versions, and integrity.
 ///
-/// **Unstable.** Everything in this module may change in any release. Its output is for people, not for programs.
+/// **Unstable.** Everything in this module may change in any release. Its output is meant to be read by users, not by
+/// programs.
 ///
 /// ```swift
 /// let inspector = try Inspector(fileURL: realm.configuration.fileURL!)
@@ -25,7 +26,7 @@ public final class Inspector {
     /// With `isReadOnly` nothing is written, not even a lock file. Use it for damaged files, which opening for writing
     /// may repair, and for files that may only be read. Other processes may write at the same time; a single version is
     /// shown. If the catalog or the schema of the newest commit cannot be read, the commit before it is shown. If no
-    /// commit is complete, as in a file that was cut off, the readable parts of the newest one are shown.
+    /// commit is complete, as in a file that was truncated, the readable parts of the newest one are shown.
     /// `integrityFindings()` and `salvage` report both cases.
     ///
     /// Without `isReadOnly` the file is opened as by any other process, and may be in use.

@@ -3,12 +3,12 @@
 
 internal import RegnumEngine
 
-/// The reason why an object was refused, as a part of a sentence. **Unstable**, like `Inspector`.
+/// The reason why an object was refused, as part of a sentence. **Unstable**, like `Inspector`.
 public struct RefusedObject: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The number that the caller has given the object.
+    /// The line number that the caller passed for the object.
     public internal(set) var line: Int
     public internal(set) var description: String
-    /// True if the object had counted as inserted, and was deleted again.
+    /// True if the object was counted as inserted, and has been deleted again.
     public internal(set) var wasInserted = false
 }
 
@@ -53,7 +53,8 @@ public final class ObjectEditor {
 
     // MARK: Objects
 
-    /// Names the properties of the fields that follow. Throws `RefusedObject` if the class lacks one of them.
+    /// Sets the properties to which the fields of the following records belong. Throws `RefusedObject` if the class
+    /// lacks one of them.
     public func setFields(_ names: [String], line: Int) throws {
         fields = []
         for name in names {
@@ -68,7 +69,8 @@ public final class ObjectEditor {
         }
     }
 
-    /// Stores the object of a CSV record. Throws `RefusedObject`, or `InspectionError` if the file fails.
+    /// Stores the object of a CSV record. Throws `RefusedObject`, or `InspectionError` if reading or writing the file
+    /// fails.
     public func put(fields values: [CSVField], line: Int) throws -> Outcome {
         guard values.count == fields.count else {
             throw RefusedObject(line: line, description: "it has \(values.count) fields, not \(fields.count)")
@@ -88,7 +90,8 @@ public final class ObjectEditor {
         return try put(.object(members), line)
     }
 
-    /// Stores the object of a JSON text in UTF-8. Throws `RefusedObject`, or `InspectionError` if the file fails.
+    /// Stores the object of a JSON text in UTF-8. Throws `RefusedObject`, or `InspectionError` if reading or writing
+    /// the file fails.
     public func put(json: [UInt8], line: Int) throws -> Outcome {
         let value: JSONText
         do throws(JSONText.Problem) { value = try JSONText.parse(json) } catch {
@@ -143,7 +146,8 @@ public final class ObjectEditor {
         return try inspecting(path) { () throws(EngineError) in try table.key(forPrimaryKey: value) }
     }
 
-    /// A unique constraint that another object than `old` would break.
+    /// Returns which unique constraint the object would violate, as a message; nil if none. `old` is the object to be
+    /// updated.
     private func brokenConstraint(_ planned: PlannedObject, _ old: ObjectKey?) throws -> String? {
         for (number, unique) in table.definition.uniques.enumerated() {
             var values: [Value] = []
@@ -170,8 +174,8 @@ public final class ObjectEditor {
         return nil
     }
 
-    /// Sets the links to objects that came after the ones that link to them. Returns those whose target does not exist:
-    /// new ones among them are deleted, updated ones keep their old link.
+    /// Sets the links to objects that were stored after the objects that link to them. Returns the objects whose links
+    /// cannot be set. New ones among them are deleted; updated ones keep their old link.
     public func setRemainingLinks() throws -> [RefusedObject] {
         var refused: [RefusedObject] = []
         for (line, key, isNew, column, json) in later {
@@ -197,7 +201,7 @@ public final class ObjectEditor {
 
     // MARK: The transaction
 
-    /// Makes the changes durable. Throws `InspectionError`; nothing is changed then.
+    /// Makes the changes durable. If it throws `InspectionError`, nothing is changed.
     public func commit() throws {
         try inspecting(path) { () throws(EngineError) in try session.commitWrite() }
     }

@@ -21,10 +21,10 @@ enum PlannedValue {
 
 /// Confined to the session.
 struct ObjectReader {
-    /// The reason why an object cannot be stored, as a part of a sentence.
+    /// The reason why an object cannot be stored, as part of a sentence.
     struct Problem: Error {
         var message: String
-        /// True if a link leads to an object that is not in the file, yet.
+        /// True if a link points to an object that is not in the file, yet.
         var isMissingTarget = false
 
         func at(_ name: String) -> Problem {

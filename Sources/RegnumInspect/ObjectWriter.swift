@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats objects as a line for people, as JSON, and as plain text by property.
+// Formats objects as a readable line, as JSON, and as plain text by property.
 
 internal import Foundation
 internal import RegnumEngine
@@ -8,7 +8,7 @@ internal import RegnumEngine
 final class ObjectWriter {
     /// How a value is written.
     enum Style {
-        /// For people: long strings are truncated, data is counted.
+        /// For reading: long strings are truncated, data is counted.
         case line
         /// JSON as `ObjectFormat.json` describes it.
         case json
@@ -20,8 +20,8 @@ final class ObjectWriter {
     private let session: Session
     /// The number of characters at which strings in lines are truncated.
     private static let shownCharacters = 80
-    /// The depth of nested embedded objects up to which they are written; deeper ones are named only. Bounds the use of
-    /// the stack.
+    /// The depth of nested embedded objects up to which they are written; of deeper ones only the name is written.
+    /// Bounds the use of the stack.
     private static let shownDepth = 256
 
     private struct Row: Hashable {

@@ -14,7 +14,7 @@ public struct InspectedObject {
     /// The number of the object in its class.
     public var key: UInt64 { objectKey.rawValue }
 
-    /// One line for people; long strings are truncated.
+    /// One readable line; long strings are truncated.
     public func line() throws -> String {
         try inspecting(path) { () throws(EngineError) in try writer.line(table, objectKey) }
     }
@@ -42,9 +42,9 @@ public struct InspectedRun: Sendable, Equatable {
     public internal(set) var className = ""
     /// The predicate; empty if all objects match.
     public internal(set) var conditions = ""
-    /// The properties whose indexes found the objects or gave their order; empty for a scan.
+    /// The properties whose indexes found the objects or determined their order; empty for a scan.
     public internal(set) var indexes: [String] = []
-    /// True if the indexes gave the result without reading objects.
+    /// True if the indexes produced the result without reading objects.
     public internal(set) var isByIndexAlone = false
     /// The number of objects of the class.
     public internal(set) var objects = 0

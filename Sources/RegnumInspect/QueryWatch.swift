@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows the results of a query while other processes commit: which objects came, changed and went.
+// Follows the results of a query while other processes commit: which objects were inserted, modified and deleted.
 
 public import Foundation
 internal import RegnumEngine

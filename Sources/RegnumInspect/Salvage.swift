@@ -43,7 +43,7 @@ extension Inspector {
     /// objects that it owns.
     ///
     /// If the catalog or the schema of the newest commit is damaged and the inspector is read-only, the commit before
-    /// it is salvaged. If a file was cut off, or has lost its commit slots, the readable rest is salvaged. Without a
+    /// it is salvaged. If a file was truncated, or has lost its commit slots, the readable rest is salvaged. Without a
     /// catalog and a schema nothing can be salvaged, because the bytes have no known meaning.
     ///
     /// `encryptionKey` encrypts the new file. Throws `InspectionError` if something already exists at `path`, if no

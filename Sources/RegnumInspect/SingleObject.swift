@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One object as text that a person edits, and its way back into the file.
+// One object as text for an editor, and the update of the object from the edited text.
 
 internal import RegnumEngine
 
@@ -7,13 +7,13 @@ internal import RegnumEngine
 public struct ObjectText: Sendable, Equatable {
     /// The number of the object in its class.
     public internal(set) var key: UInt64
-    /// A property a line.
+    /// The text, with one property on each line.
     public internal(set) var text: String
 }
 
 extension Inspector {
     /// The object with a primary key, given as text, or with a number, given as `#7`; nil if there is none. Throws
-    /// `InspectionError`, also if the text cannot be a primary key of the class.
+    /// `InspectionError`, for example if the text cannot be a primary key of the class.
     public func objectText(_ className: String, identity: String) throws -> ObjectText? {
         let session = try makeSession()
         let table = try table(className, session)
@@ -62,7 +62,7 @@ extension Inspector {
 }
 
 extension ObjectEditor {
-    /// Changes an object to JSON that was made of its text. Properties that are left out keep their values. Throws
+    /// Changes an object to JSON that was made from its text. Properties that are left out keep their values. Throws
     /// `RefusedObject`, with line 0, if the object has changed since the text was read, or if a value is not valid.
     /// Returns false if nothing differs.
     public func replace(_ old: ObjectText, by json: [UInt8]) throws -> Bool {

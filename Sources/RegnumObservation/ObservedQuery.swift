@@ -7,8 +7,8 @@
 //       └─ distinct, slices, too many ──▶ the query runs again and the two orders are compared
 //
 // The cost grows with the change: the position of an object is found by O(log n) comparisons in the chunks of
-// `KeyChunks`, that of an object of a whole table by the counts in the table's tree. Memory is 8 to 16 bytes an object,
-// and none for a whole table.
+// `KeyChunks`, that of an object of a whole table by the counts in the table's tree. Memory is 8 to 16 bytes per
+// object, and none for a whole table.
 
 package import RegnumEngine
 package import RegnumQuery

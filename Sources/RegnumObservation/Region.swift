@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The changes that count as a change of an observed object: those of its own properties, and those of objects it links
-// to. Without key paths all links are followed to a depth; with key paths only the links they name.
+// The changes that count as changes to an observed object: changes to its own properties, and to objects it links to.
+// Without key paths all links are followed to a depth; with key paths only the links they name.
 //
 // The traversal runs backwards: from the changed objects over their backlinks to the observed ones. Its cost grows with
 // the change and the objects that link to it, not with the number of observed objects.
@@ -210,7 +210,7 @@ package final class RegionTraversal {
         }
     }
 
-    /// The links to objects of any class that the table contains: each may lead to any other table.
+    /// The links to objects of any class that the table contains: each may point to any other table.
     private func anySteps(_ table: TableKey) -> [(column: Int, target: TableKey)] {
         guard let table = newer.table(table) else { return [] }
         let columns = table.definition.columns.indices.filter {

@@ -44,7 +44,8 @@ public final class RealmFile {
     /// such a text is read.
     package var replacedTextCount: Int { reader.replacedTexts }
 
-    /// Links read so far to objects that were deleted on another device. Increases when such a link is read, each time.
+    /// The number of links read so far whose target was deleted on another device. Increases each time such a link is
+    /// read.
     package var deletedLinkCount: Int { reader.deletedLinks }
 
     let path: String

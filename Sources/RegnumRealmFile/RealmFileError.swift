@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors of reading a file: a code for programs and a message for people.
+// Errors of reading a file: a code for programs and a message for the user.
 
 public import Foundation
 
@@ -39,7 +39,7 @@ public struct RealmFileError: Error, Sendable, Equatable {
 
     /// The kind of error.
     public let code: Code
-    /// A message that says what is wrong and, if possible, what to do.
+    /// A message that describes the problem and, if possible, says what to do.
     public let message: String
     /// The path of the file.
     public internal(set) var filePath: String

@@ -222,8 +222,8 @@ final class ObjectBatch {
             throw .damaged(cluster.node.ref, "a cluster of objects lacks a column")
         }
         let node = try reader.node(cluster.columns[column.index], of: cluster.node)
-        // A leaf of numbers has an element for each object, and perhaps one that stands for null. Any other number is found
-        // before the elements are decoded.
+        // A leaf of numbers has an element for each object, and perhaps one that stands for null. Any other number is
+        // found before the elements are decoded.
         guard node.widthKind != .bits || node.hasRefs || node.count <= cluster.keys.count + 1 else {
             throw .damaged(node.ref, "a column has \(node.count) elements for \(cluster.keys.count) objects")
         }

@@ -38,8 +38,8 @@ public struct RealmFileImport {
     /// True to read a new file back before it appears at its path, and to compare each value with the old file; false
     /// by default. Takes about as long as the import. Ignored by an import into an open Realm.
     public var verifies = false
-    /// The state of the old file that is imported. `.previous` is the commit before the newest one, for the recovery of a
-    /// damaged file; later writes may have overwritten parts of it. `.current` by default.
+    /// The state of the old file that is imported. `.previous` is the commit before the newest one, for the recovery of
+    /// a damaged file; later writes may have overwritten parts of it. `.current` by default.
     public var snapshot = RealmFileSnapshot.current
     /// Called about 200 times, on the thread of the import. An error that it throws ends the import, and so does
     /// cancelling the task.

@@ -23,7 +23,7 @@ public struct RealmFileImportError: Error, Sendable, Equatable {
 
     /// The kind of the error.
     public let code: Code
-    /// The message, for people.
+    /// The message for the user.
     public let message: String
 
     init(_ code: Code, _ message: String) {

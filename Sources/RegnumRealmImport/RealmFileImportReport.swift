@@ -32,7 +32,7 @@ public struct RealmFileImportReport: Sendable, Equatable, Codable {
     public struct DroppedProperty: Sendable, Equatable, Codable {
         /// The name of the property in the source.
         public let name: String
-        /// The reason, as a clause for people.
+        /// The reason, as a clause for messages.
         public let reason: String
         /// The number of objects in which the property is neither null nor an empty collection.
         public internal(set) var values = 0
@@ -46,7 +46,7 @@ public struct RealmFileImportReport: Sendable, Equatable, Codable {
         public let property: String?
         /// The object's key in the source. In formats up to 9 it is the row number, in JSON the member `key`.
         public let key: Int64
-        /// The reason, as a clause for people.
+        /// The reason, as a clause for messages.
         public let reason: String
 
         /// The loss as text, in the form "Dog.name of object 3: reason".

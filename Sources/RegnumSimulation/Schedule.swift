@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs several simulated processes, one thread each, one at a time. At each call to the file system another process may
-// continue instead, as chosen by a seed: the same seed gives the same order of all calls.
+// continue instead, as chosen by a seed: the same seed produces the same order of all calls.
 
 package import RegnumSystem
 
@@ -60,7 +60,7 @@ package final class Schedule: @unchecked Sendable {
     /// The process of the last steps, and the number of consecutive steps it has made.
     private var (lastIndex, stretch) = (-1, 0)
     /// After this many consecutive steps, the priority of a process becomes the lowest: it polls for something that
-    /// another process is about to do, and a real system would let others run meanwhile.
+    /// another process is about to do, and a real system would let others run in the meantime.
     private static let longestStretch = 1000
     private let finished = Turn()
     package private(set) var steps = 0

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pseudo-random numbers that are the same for the same seed on every machine.
 
-/// SplitMix64. Equal seeds give equal sequences.
+/// SplitMix64. Equal seeds produce equal sequences.
 package struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

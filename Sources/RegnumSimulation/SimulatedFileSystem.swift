@@ -96,7 +96,7 @@ package final class SimulatedFileSystem: FileSystem {
         }
     }
 
-    /// Directories are durable at once, because a new directory contains nothing that could be lost.
+    /// Directories are durable immediately, because a new directory contains nothing that could be lost.
     package func makeDirectories(_ path: String) throws(SystemError) {
         try disk.withLock { disk throws(SystemError) in
             try disk.enter("make directory", path)
@@ -221,7 +221,7 @@ extension SimulatedFileSystem {
         disk.withLock { $0.names[path]?.liveBytes }
     }
 
-    /// Replaces or creates a file, durable at once, even if the file is open. Not counted as a call.
+    /// Replaces or creates a file, durable immediately, even if the file is open. Not counted as a call.
     package func setContents(of path: String, _ bytes: [UInt8]) {
         disk.withLock { disk in
             if let node = disk.names[path] {

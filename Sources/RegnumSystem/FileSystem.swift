@@ -154,8 +154,8 @@ package protocol File: AnyObject, Sendable {
     /// A range of those bytes that another open file has locked as one range; nil if none is locked.
     func lockedBytes(in bytes: Range<Int>) throws(SystemError) -> Range<Int>?
     /// Gives this file, which was just created for its owner alone and is still empty, the access rights of `other`.
-    /// Afterwards the users of `other` can use this file and nobody else can, as far as the permissions of owner, group
-    /// and others can express that.
+    /// Afterwards the users of `other` can use this file and no other users can, as far as the permissions of owner,
+    /// group and others can express that.
     ///
     /// With `asReplacement` the file gets the owner and the group of `other` if the process may set them, all
     /// permissions that this allows, and on Linux the access list. Otherwise the process's file mode creation mask

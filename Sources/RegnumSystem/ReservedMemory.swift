@@ -62,7 +62,7 @@ package final class ReservedMemory: @unchecked Sendable {
         AddressSpace.release(base, present)
     }
 
-    /// Returns when the first `count` bytes are present; throws `.addressSpace` if the system gives no more. Code that
+    /// Returns when the first `count` bytes are present; throws `.addressSpace` if the system grants no more. Code that
     /// has not called this for some bytes, and does not know of another call for them, must check `present` first.
     /// Calls must be serialised.
     @inline(__always)
@@ -104,7 +104,7 @@ package final class ReservedMemory: @unchecked Sendable {
         if start < range.upperBound { SystemCalls.preferLargePages(base + start, range.upperBound - start) }
     }
 
-    /// Zeros the bytes and gives whole pages among them back to the system.
+    /// Zeros the bytes and returns whole pages among them to the system.
     package func discard(_ range: Range<Int>) {
         precondition(
             range.lowerBound >= 0 && range.upperBound <= byteCount, "discarding outside of the reservation")

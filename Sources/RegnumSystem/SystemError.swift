@@ -18,7 +18,7 @@ package struct SystemError: Error, Equatable, CustomStringConvertible {
         case fileTooLarge
         /// The file is in use in a way that forbids the operation.
         case busy
-        /// The system has no room for another lock.
+        /// The system's table of locks is full.
         case noLocks
         /// The file system lacks a feature that a database needs.
         case unsupported
@@ -46,7 +46,7 @@ package struct SystemError: Error, Equatable, CustomStringConvertible {
     /// True if a lock was refused because the file system has no locks.
     package var isUnsupportedLock: Bool { code != 0 && SystemCalls.isUnsupportedLock(-Int(code)) }
 
-    /// One line for people, such as "Cannot open '/data/a.realm': no such file or directory (error 2)".
+    /// One line for messages, such as "Cannot open '/data/a.realm': no such file or directory (error 2)".
     package var description: String {
         let suffix = code == 0 ? "" : " (error \(code))"
         return "Cannot \(operation) '\(path)': \(kind.phrase)\(suffix)"

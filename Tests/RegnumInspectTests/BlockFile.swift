@@ -66,7 +66,7 @@ enum BlockFile {
         }
     }
 
-    /// All at once, so that its row group is sealed once. The link leads to the object itself.
+    /// All at once, so that its row group is sealed once. The link points to the object itself.
     private static func insert(_ i: Int, _ table: Table) throws {
         let row = try table.insertRow()
         let key = row.key
@@ -94,7 +94,7 @@ enum BlockFile {
         }
     }
 
-    /// Each object's values by its number; for links, whether they lead to the object itself.
+    /// Each object's values by its number; for links, whether they point to the object itself.
     static func values(_ url: URL, _ key: Data?) throws -> [Int64: [Value]] {
         let session = try open(url, key).makeSession()
         let table = try #require(session.table(named: "All"))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The errors for files that cannot be inspected: a reason for programs, and a sentence for people.
+// The errors for files that cannot be inspected: a reason for programs, and a sentence for the user.
 
 import Foundation
 import RegnumEngine
@@ -21,7 +21,7 @@ struct InspectionErrorTests {
         }
     }
 
-    @Test("Missing, foreign and damaged files give their reasons")
+    @Test("Missing, foreign and damaged files are reported with different reasons")
     func plain() throws {
         try BlockFile.withFolder { folder in
             let url = folder.appendingPathComponent("a.realm")
@@ -44,7 +44,7 @@ struct InspectionErrorTests {
         }
     }
 
-    @Test("Wrong, missing and needless keys give their reasons", .enabled(if: BlockCipher.isAvailable))
+    @Test("Wrong, missing and needless keys are reported with different reasons", .enabled(if: BlockCipher.isAvailable))
     func keys() throws {
         try BlockFile.withFolder { folder in
             let secret = folder.appendingPathComponent("secret.realm")
@@ -57,7 +57,7 @@ struct InspectionErrorTests {
         }
     }
 
-    @Test("Requests that an inspector cannot fulfil give an error")
+    @Test("Requests that an inspector cannot fulfil cause an error")
     func requests() throws {
         try BlockFile.withFolder { folder in
             let url = folder.appendingPathComponent("a.realm")

@@ -37,7 +37,7 @@ import Testing
     func refused(_ text: String) { #expect(throws: QueryText.Problem.self) { try QueryText(text) } }
 
     @Test(
-        "A time survives as text",
+        "A time is unchanged after conversion to text and back",
         arguments: [
             (0, 0), (1, 1), (-1, 0), (-1, -1), (0, -1), (-62_135_596_800, 0), (1_600_000_000, 125_000_000),
             (-1, -999_999_999), (253_402_300_799, 999_999_999), (Int64.max, 0), (Int64.min, 0),
@@ -52,7 +52,7 @@ import Testing
         arguments: ["1970-01-01T01:00:00+01:00", "1970-01-01T00:00:00Z", "1970-01-01T00:00:00.0Z"])
     func offsets(_ text: String) { #expect(DateText.time(text) == Timestamp(seconds: 0, nanoseconds: 0)) }
 
-    @Test("What is no time is refused", arguments: ["", "1970", "1970-01-01", "now", "1970-01-01T00:00:00.Z"])
+    @Test("Text that is not a time is refused", arguments: ["", "1970", "1970-01-01", "now", "1970-01-01T00:00:00.Z"])
     func noTimes(_ text: String) { #expect(DateText.time(text) == nil) }
 
     @Test("JSON keeps the text of numbers and the order of members")
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(
-        "What is no JSON is refused",
+        "Text that is not JSON is refused",
         arguments: [
             "", "{", "[1,]", "{\"a\"}", "01", "1.", "-", "tru", "\"\\ud800\"", "\"\\x\"", "\"", "\"\u{1}\"", "1 2",
             "{a: 1}",

@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test("Damaged indexes, also full-text, geospatial, unique and backlink ones, lose nothing", arguments: encrypted)
+    @Test("Damaged indexes, whether full-text, geospatial, unique or backlink, lose nothing", arguments: encrypted)
     func indexes(isEncrypted: Bool) throws {
         try BlockFile.withFolder { folder in
             let file = try Case(folder, isEncrypted: isEncrypted)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Diffs of orders: applying a diff to the old order gives the new one, and it is as small as possible.
+// Diffs of orders: applying a diff to the old order produces the new one, and it is as small as possible.
 
 import RegnumObservation
 import RegnumSimulation
@@ -13,7 +13,7 @@ import Testing
         return mirror
     }
 
-    @Test("Applying a diff to the old order gives the new one", arguments: [false, true])
+    @Test("Applying a diff to the old order produces the new one", arguments: [false, true])
     func mirror(hasDuplicates: Bool) {
         var random = SeededRandom(seed: 20_261_121)
         for _ in 0..<4000 {

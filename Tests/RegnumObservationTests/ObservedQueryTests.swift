@@ -309,7 +309,7 @@ private enum QueryKind: CaseIterable {
         #expect(try ofSets([30, 2, 1], ["A10"]) !== once)
         try people.write { try people.people.set(.int(20), People.rank, of: ObjectKey(1)) }
         let walk = try #require(try people.walk())
-        // Nobody has advanced it.
+        // It has not been advanced.
         let second = try query(.sorted)
         #expect(second !== first)
         for _ in 0..<10 { _ = try first.advance(walk, modified: [ObjectKey(1)]) }

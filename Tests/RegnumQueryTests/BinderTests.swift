@@ -215,7 +215,7 @@ import Testing
     }
 
     @Test(
-        "A constant on the left gives the same predicate with the operator reversed",
+        "A constant on the left is bound to the same predicate with the operator reversed",
         arguments: [
             ("5 < age", "age > 5"), ("2 == dogs.@count", "dogs.@count == 2"), ("2 >= dogs.@count", "dogs.@count <= 2"),
             ("2.5 > dogs.@avg.age", "dogs.@avg.age < 2.5"), ("3 <= ANY numbers", "ANY numbers >= 3"),

@@ -97,7 +97,7 @@ import Testing
     @Test("Chosen ids, and doubles with whole values, do not collide")
     func wide() {
         let ids = (1...UInt64(Self.count)).map { WideKey(low: $0 &* 0xC2B2_AE3D_27D4_EB4F, high: $0) }
-        // Nobody has chosen these: their low bits are all 0.
+        // These are not chosen to collide: their low bits are all 0.
         let doubles = (0..<Self.count).map { WideKey(Double($0)) }
         for keys in [ids, doubles] {
             let set = WideSet(keys)

@@ -107,7 +107,7 @@ struct Cell: Hashable {
         private static let usualCases: UInt64 = 200_000
     #endif
 
-    @Test("Every operator, type, null, index and shape of path gives the result of a plain evaluator")
+    @Test("Every operator, type, null, index and shape of path has the result of a plain evaluator")
     func differential() throws {
         let cases = Int(Self.environment("REGNUM_QUERY_CASES") ?? Self.usualCases)
         let seed = Self.environment("REGNUM_QUERY_SEED") ?? UInt64.random(in: 0...UInt64.max)

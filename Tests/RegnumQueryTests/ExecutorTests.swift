@@ -298,7 +298,7 @@ struct PredicateMaker {
         }
     }
 
-    @Test("Strings are sorted for people: accents and case decide last, numbers compare by value")
+    @Test("Natural order: accents and case decide last, and numbers in strings compare by value")
     func names() throws {
         let session = try makeSessionOfItsOwn()
         try session.beginWrite()

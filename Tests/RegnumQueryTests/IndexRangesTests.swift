@@ -239,7 +239,7 @@ import Testing
 
     // All ranges were once made when the set was combined with null or another condition on the column: more work than
     // the scan that was then chosen.
-    @Test("The ranges of a set are made lazily, also beside null and other conditions")
+    @Test("The ranges of a set are created lazily, even together with null and other conditions")
     func rangesOnTheWay() {
         let numbers = ValueTest.intSet(IntegerSet((0..<1000).map { Int64($0 * 2) }))
         let texts = ValueTest.bytesSet(ByteStringSet((0..<1000).map { Array("text \($0)".utf8) }))
@@ -286,7 +286,7 @@ import Testing
         #expect(isExact && Array(ranges) == [.integers(-1, -1), .integers(40_000, 40_000)])
     }
 
-    // Its values were once tested against the other condition in each query, also for a table with ten objects.
+    // Its values were once tested against the other condition in each query, even for a table with ten objects.
     @Test("A set with more values than the table has rows is not looked up in the index beside conditions")
     func setLargerThanTable() throws {
         let session = try makeSessionOfItsOwn()

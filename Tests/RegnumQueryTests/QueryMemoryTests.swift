@@ -13,10 +13,10 @@ import Testing
 #endif
 
 @Suite struct QueryMemoryTests {
-    // Counts once took 4 bytes for each key for which a set takes a bit: 250 bytes an object if most objects had been
+    // Counts once took 4 bytes for each key for which a set takes a bit: 250 bytes per object if most objects had been
     // deleted.
     @Test(
-        "Sets and counts of objects take 8 bytes an object, however far apart the keys lie",
+        "Sets and counts of objects take 8 bytes per object, however sparse the keys are",
         arguments: [1, 2, 3, 100])
     func keys(step: Int) throws {
         let session = try makeSessionOfItsOwn()

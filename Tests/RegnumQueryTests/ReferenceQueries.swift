@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries on ReferenceObjects, answered from the plain values (ReferenceValues.swift) independently of the executor. The
-// constant is on either side if possible.
+// Queries on ReferenceObjects, answered from the plain values (ReferenceValues.swift) independently of the executor.
+// The constant is on either side if possible.
 
 import RegnumEngine
 import RegnumQuery

@@ -103,7 +103,7 @@
             #expect(stored() == ["1": "updatedValue"])
         }
 
-        @Test("`update` fails if it starts on another thread than the object's", arguments: threads)
+        @Test("`update` fails if it starts on a thread other than the object's", arguments: threads)
         func updateElsewhere(_ thread: ReactiveRealmThread) throws {
             try fill("1")
             let operation = stage.on { realm in
@@ -272,9 +272,9 @@
         // MARK: The rules
 
         @Test(
-            "Without a Realm, an operation uses the default configuration, also in the background", arguments: threads)
+            "Without a Realm, an operation uses the default configuration, even in the background", arguments: threads)
         func usesGivenConfiguration(_ thread: ReactiveRealmThread) throws {
-            // With another configuration than the default, the object's own is used, unlike in the original.
+            // With a configuration other than the default, the object's own is used, unlike in the original.
             try fill("1")
             stage.record { realm in
                 realm.objects(FakeObject.self)[0].update(thread: thread) { $0.value = "here" }
@@ -282,7 +282,7 @@
             #expect(stored() == ["1": "here"])
         }
 
-        @Test("A background operation fails if it starts where nothing can be delivered")
+        @Test("A background operation fails if it starts on a thread to which nothing can be delivered")
         func nowhereToDeliver() async throws {
             let configuration = stage.configuration
             let failure = await withCheckedContinuation { continuation in

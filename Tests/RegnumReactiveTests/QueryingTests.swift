@@ -46,7 +46,7 @@
             #expect(record.received == [nil])
         }
 
-        @Test("`findBy` a key fails on another thread than the Realm's")
+        @Test("`findBy` a key fails on a thread other than the Realm's")
         func findsByKeyElsewhere() {
             #expect(failureElsewhere { FakeObject.findBy(key: "2", realm: $0) } == .wrongThread)
         }
@@ -66,7 +66,7 @@
             #expect(stage.on { _ in record.received.map { $0.map(\.id) } } == [["3"]])
         }
 
-        @Test("`findBy` a query fails on another thread than the Realm's")
+        @Test("`findBy` a query fails on a thread other than the Realm's")
         func findsByQueryElsewhere() {
             #expect(failureElsewhere { FakeObject.findBy(query: "id = '1'", realm: $0) } == .wrongThread)
         }
@@ -80,7 +80,7 @@
             #expect(stage.on { _ in record.received.map(\.count) } == [3])
         }
 
-        @Test("`findAll` fails on another thread than the Realm's")
+        @Test("`findAll` fails on a thread other than the Realm's")
         func findsAllElsewhere() {
             #expect(failureElsewhere { FakeObject.findAll(realm: $0) } == .wrongThread)
         }
@@ -129,7 +129,7 @@
                 ])
         }
 
-        @Test("`reactive` of a collection needs no query, also for a list")
+        @Test("`reactive` of a collection needs no query, not even for a list")
         func reactiveCollections() throws {
             try fill(["1": "a"])
             let record = stage.record { $0.objects(FakeObject.self)[0].list.reactive() }
@@ -161,7 +161,7 @@
             #expect(stage.on { _ in record.received.map { $0.map(\.value) } } == [["a", "b"]])
         }
 
-        @Test("Sorted results are observed in their order, also for additions")
+        @Test("Sorted results are observed in their order, including additions")
         func reactiveSorted() throws {
             try fill(["1": "b", "2": "d"])
             let record = stage.record { FakeObject.findAll(realm: $0).sorted(key: "value").reactive() }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RxRealm's deprecated names give the same publishers as the current names.
+// RxRealm's deprecated names return the same publishers as the current names.
 
 #if canImport(Combine) || Publishers
     import Regnum

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A damaged page of an encrypted file is an error where it is used, and only there.
+// A damaged page of an encrypted file is an error when it is read, and only then.
 
 #if Encryption
     import Foundation

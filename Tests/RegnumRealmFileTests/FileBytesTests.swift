@@ -27,7 +27,7 @@ extension FileBytesTests {
 
 @Suite struct FileBytesTests {
     // An empty value at the end of a file whose pieces are all full once belonged to a piece that does not exist.
-    @Test("No bytes can be read from every offset, also from the end", arguments: [1, 65_535, 65_536, 65_537, 131_072])
+    @Test("Zero bytes can be read from any offset, including the end", arguments: [1, 65_535, 65_536, 65_537, 131_072])
     func noBytes(byteCount: Int) throws {
         let bytes = try FileBytes(NumberedBytes(byteCount))
         let first = try bytes.pointer(at: 0, count: 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changed bytes, truncated files and foreign bytes give an error or values: never a trap, never a hang.
+// Changed bytes, truncated files and foreign bytes cause an error or yield values: never a trap, never a hang.
 
 import Foundation
 import RegnumRealmFile
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(
-        "A changed byte gives an error that names the file, or values",
+        "A changed byte causes an error that names the file, or yields values",
         arguments: ["all_types_v22", "all_types_v24_streaming"])
     func changedBytes(_ name: String) throws {
         let scratch = try Scratch()
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(
-        "A changed byte of a file of formats up to 9 gives an error or values", arguments: OldFormatSamples.all.indices
+        "A changed byte of formats up to 9 causes an error or yields values", arguments: OldFormatSamples.all.indices
     )
     func changedBytesOfOldFormats(_ sample: Int) throws {
         let scratch = try Scratch()
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test("An empty file, a database that was never written, and foreign files give different errors")
+    @Test("An empty file, a database that was never written, and foreign files cause different errors")
     func otherFiles() throws {
         let scratch = try Scratch()
         #expect(try code { try RealmFile(url: scratch.file([])) } == .notARealmFile)

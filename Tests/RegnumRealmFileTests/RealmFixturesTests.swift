@@ -78,7 +78,7 @@ import Testing
         #expect(try property("indexed").isIndexed && property("fulltext").hasFullTextIndex)
     }
 
-    @Test("A link leads to its object")
+    @Test("A link points to its object")
     func links() throws {
         let scratch = try Scratch()
         let file = try RealmFile(url: scratch.fixture("all_types_v24.realm"))
@@ -103,7 +103,7 @@ import Testing
             compare(try RealmDump.lines(file), try Fixture.expectedLines("all_types_v24"), "encrypted")
         }
 
-        @Test("A wrong key and damage give different errors")
+        @Test("A wrong key and damage cause different errors")
         func wrongKey() throws {
             let scratch = try Scratch()
             let url = try scratch.fixture("all_types_v24_encrypted.realm")

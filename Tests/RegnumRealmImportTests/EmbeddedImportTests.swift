@@ -44,7 +44,7 @@ import Testing
     @Test("An object without an owner is left out with everything it owns, and the file passes the verification")
     func ownerless() throws {
         let scratch = try Scratch()
-        // 1 owns 2, which owns 3 and 4; nobody owns 1. The object 10 owns 5, which owns 6, which owns 7.
+        // 1 owns 2, which owns 3 and 4; 1 has no owner. The object 10 owns 5, which owns 6, which owns 7.
         let lines = [
             part(1, owns: 2), part(2, owns: 3, map: ["a": 4]), part(3), part(4), part(5, owns: 6), part(6, owns: 7),
             part(7), whole(10, [5]),

@@ -29,7 +29,7 @@ import Testing
         #expect(try scratch.names == ["old.realm"], sourceLocation: sourceLocation)
     }
 
-    @Test("A tree with fewer or more objects than its root names is damage", arguments: [0, -1, 1] as [Int64])
+    @Test("A tree with fewer or more objects than its root states is damage", arguments: [0, -1, 1] as [Int64])
     func missingObjects(_ difference: Int64) throws {
         let scratch = try Scratch()
         let old = try file(scratch) { builder in
@@ -42,7 +42,7 @@ import Testing
         #expect(report.objectsWritten == 768 && report.isComplete)
     }
 
-    @Test("A column of an old format with fewer or more values than its root names is damage", arguments: [0, -1, 1])
+    @Test("A column of an old format with fewer or more values than its root states is damage", arguments: [0, -1, 1])
     func missingRows(_ difference: Int) throws {
         let scratch = try Scratch()
         let old = try file(scratch, format: 9) { builder in
@@ -81,7 +81,7 @@ import Testing
         #expect(try RealmFileImport(from: valid, to: scratch["new.realm"]).run().isComplete)
     }
 
-    @Test("A list that names more elements than its file can hold is refused before they are read")
+    @Test("A list that claims more elements than its file can hold is refused before they are read")
     func tooManyElements() throws {
         let scratch = try Scratch()
         let old = try listFile(scratch) { builder in

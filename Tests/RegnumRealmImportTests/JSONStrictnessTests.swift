@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(
-        "members that are unknown, or there twice, are named with their line",
+        "Members that are unknown or occur twice are reported with their line",
         arguments: [
             (#"{"class":"Dog","key":1,"value":{"age":1,"aeg":2}}"#, ["Line 3", "'aeg'", "'Dog'"]),
             (#"{"class":"Dog","key":1,"value":{"age":1},"extra":0}"#, ["Line 3", "'extra'"]),
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(
-        "numbers that their type cannot hold are refused, and so are forms that JSON does not have",
+        "Numbers out of range of their type, and forms that JSON does not have, are refused",
         arguments: [
             (#"{"weight":1e999}"#, "1e999"), (#"{"weight":{"$numberDouble":"-1e999"}}"#, "-1e999"),
             (#"{"size":1e39}"#, "1e39"), (#"{"any":1e400}"#, "1e400"), (#"{"age":9223372036854775808}"#, "Dog.age"),
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(
-        "members of a schema that are unknown or of another type are refused",
+        "Members of a schema that are unknown or of another type are refused",
         arguments: [
             (#"{"classes":[],"version":1}"#, "'version'"), (#"{"classes":[],"schemaVersion":"1"}"#, "'schemaVersion'"),
             (#"{"classes":[{"name":"A","properties":[],"embedded":true}]}"#, "'embedded'"),

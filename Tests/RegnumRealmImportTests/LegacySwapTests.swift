@@ -44,7 +44,7 @@ import Testing
         #expect(try scratch.names == ["default.realm", "default.realm.legacy", "new.realm"])
     }
 
-    @Test("An error of the sync after the swap does not deny the swap")
+    @Test("A failed sync after the swap is not reported as a failed swap")
     func failedSync() throws {
         let scratch = try Scratch()
         #expect(try swap(scratch, FaultyFileSystem(failure: .io), keepsOriginal: false).run())
@@ -123,7 +123,7 @@ import Testing
         #expect(start[16..<20] == Data("T-DB".utf8))
     }
 
-    @Test("A process that waits for another one's import asks a few hundred times a second, and ends in time")
+    @Test("A process that waits for another one's import polls a few hundred times per second, and ends in time")
     func waiting() throws {
         let scratch = try Scratch()
         let files = FaultyFileSystem()

@@ -46,7 +46,7 @@ import Testing
         #expect(try JSONDecoder().decode(RealmFileImportReport.self, from: json) == report)
     }
 
-    @Test("A text with U+FFFD of its own is no loss, even after one with bytes that are not valid UTF-8")
+    @Test("A text with U+FFFD of its own is not a loss, even after one with bytes that are not valid UTF-8")
     func replacementCharacters() throws {
         let scratch = try Scratch()
         let old = try file(scratch) { builder in

@@ -108,7 +108,7 @@ import Testing
         try expectRefused(encrypted, secret, key: Data(count: 3)) { code($0) == .wrongKey }
     }
 
-    @Test("Damage anywhere gives an error or a complete import, never half a file", arguments: 0..<24)
+    @Test("Damage anywhere causes an error or allows a complete import, never half a file", arguments: 0..<24)
     func damaged(_ seed: Int) throws {
         var bytes = try Fixture.bytes("all_types_v24_streaming.realm")
         var random = UInt64(seed) &* 0x9e37_79b9_7f4a_7c15 &+ 1
@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    @Test("The state before the last commit is imported and exported if it is asked for")
+    @Test("The state before the last commit is imported and exported on request")
     func previousSnapshot() throws {
         let scratch = try Scratch()
         func file() -> [UInt8] {

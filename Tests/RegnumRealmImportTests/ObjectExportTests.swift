@@ -54,7 +54,7 @@ import Testing
         #expect(imported.classes[0].dropped.map(\.name) == ["rows"] && imported.classes[0].dropped[0].values == 1)
     }
 
-    @Test("The new file appears when it is complete, with the rights of the old one, and not over another one")
+    @Test("The new file appears when it is complete, with the rights of the old one, and does not replace another one")
     func atomic() throws {
         let scratch = try Scratch()
         let old = try scratch.fixture("all_types_v24.realm")

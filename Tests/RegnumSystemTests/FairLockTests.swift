@@ -32,7 +32,7 @@ import Testing
         gate.enter()
         for number in 0..<20 {
             _ = DetachedThread.start {
-                // Patience is zero, so the waiting is reported at once: the thread is known to be queued.
+                // Patience is zero, so the waiting is reported immediately: the thread is known to be queued.
                 gate.enter(patience: 0) { wait in
                     came.add(number)
                     wait()

@@ -95,7 +95,7 @@ struct HelperTests {
         }
     #endif
 
-    @Test("Knows itself, its start and its boot")
+    @Test("Identifies the process, its start and the boot")
     func process() {
         #expect(CurrentProcess.id > 0)
         #expect(CurrentProcess.startTime > 0)

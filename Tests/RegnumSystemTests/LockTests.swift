@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `Lock`: one thread at a time, also in the child of a fork.
+// `Lock`: one thread at a time, even in the child of a fork.
 
 import Foundation
 import RegnumSystem

@@ -67,7 +67,7 @@ struct CatchAsyncMisuseTests {
         #expect(try await keeper.count() == 3)
     }
 
-    @Test("Misuse of an actor's object on another thread is caught, also after an await")
+    @Test("Misuse of an actor's object on another thread is caught, even after an await")
     func wrongPlace() async throws {
         let words = try await catchAsyncMisuse { [keeper] in
             let leaked = try await keeper.object()

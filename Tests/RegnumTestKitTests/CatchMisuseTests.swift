@@ -144,7 +144,7 @@ struct CatchMisuseTests {
         #expect(!realm.isInWriteTransaction)
     }
 
-    @Test("Open writes on several Realms are all cancelled, and another thread can write at once")
+    @Test("Open writes on several Realms are all cancelled, and another thread can write immediately")
     func severalRealms() throws {
         let identifier = UUID().uuidString
         let other = try makeRealm(identifier)

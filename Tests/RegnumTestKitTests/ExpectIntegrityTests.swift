@@ -41,7 +41,7 @@ struct ExpectIntegrityTests {
         #expect(expectIntegrity(of: realm.configuration) == [])
     }
 
-    @Test("Damage is an issue at the caller's line, also if the file is open")
+    @Test("Damage is an issue at the caller's line, even if the file is open")
     func damage() throws {
         try withFolder { folder in
             let url = folder.appendingPathComponent("a.realm")
@@ -80,7 +80,7 @@ struct ExpectIntegrityTests {
         }
     }
 
-    @Test("A check inside a write transaction is misuse, instead of waiting for ever")
+    @Test("A check inside a write transaction is misuse, instead of waiting forever")
     func insideWrite() throws {
         let realm = try makeRealm()
         realm.beginWrite()

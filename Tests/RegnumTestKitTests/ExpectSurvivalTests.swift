@@ -69,7 +69,7 @@ struct ExpectSurvivalTests {
         }
     }
 
-    @Test("A disk that fails on demand gives the errors of a real one, and works again afterwards")
+    @Test("A disk that fails on demand returns the errors of a real one, and works again afterwards")
     func faulty() throws {
         let faulty = try FaultyRealm(KitAccount.self)
         try prepare(faulty.realm)

@@ -211,7 +211,7 @@ struct FixturesTests {
         #expect([ticking.now, ticking.now].map(\.timeIntervalSinceReferenceDate) == [0, 2])
     }
 
-    @Test("A generator gives the same values for the same seed")
+    @Test("A generator returns the same values for the same seed")
     func generator() {
         func values(_ seed: UInt64) -> [String] {
             var generator = SeededGenerator(seed: seed)

@@ -94,7 +94,7 @@ struct TestRealmTests {
         try FileManager.default.removeItem(at: url.deletingLastPathComponent())
     }
 
-    @Test("Realms abandoned by misuse are counted, and are no leak")
+    @Test("Realms abandoned by misuse are counted, but not reported as leaks")
     func abandoned() throws {
         let test = try TestRealm(Pup.self)
         let configuration = test.configuration

@@ -38,7 +38,7 @@ enum AppOfVersion5 {
     }
 }
 
-/// The app of today.
+/// The current app.
 enum AppOfToday {
     class Person: Object {
         @Persisted(primaryKey: true) var id = ""

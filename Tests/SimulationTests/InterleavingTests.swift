@@ -12,7 +12,7 @@ import Testing
         CurrentProcess.environment("REGNUM_INTERLEAVINGS").flatMap { Int($0) } ?? (RunSize.isOptimized ? 400 : 20)
     }
 
-    @Test("In no interleaving do processes lose a commit, read a torn one, or wait for ever")
+    @Test("In no interleaving do processes lose a commit, read a torn one, or wait forever")
     func orders() throws {
         var steps = 0
         for i in 0..<Self.count {
@@ -27,7 +27,7 @@ import Testing
         #expect(steps > Self.count * 50)
     }
 
-    @Test("The same seed gives the same interleaving")
+    @Test("The same seed produces the same interleaving")
     func replay() throws {
         for seed in 1...3 as ClosedRange<UInt64> {
             #expect(try InterleavingRun(seed: seed).run() == InterleavingRun(seed: seed).run())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The spellings of writes in programs for RealmSwift compile and return the right values: in Swift 5 mode here, in
+// The spellings of writes in programs for RealmSwift compile and return the correct values: in Swift 5 mode here, in
 // Swift 6 mode in IntegrationTests.
 
 import Dispatch

@@ -92,7 +92,7 @@ protocol Engine: AnyObject, SendableMetatype {
     func sumOfFriendAges() throws -> Int
     /// Makes the index that a search for backlinks needs; not timed.
     func indexFriends() throws
-    /// Gives the open database at `path` an index on the name; false if the engine does not support the workload.
+    /// Adds an index on the name to the open database at `path`; false if the engine does not support the workload.
     func indexNames(_ path: String) throws -> Bool
     /// Deletes those younger than 10.
     func deleteYoung() throws -> Bool

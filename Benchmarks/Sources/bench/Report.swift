@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The output: a table for people or one JSON object on each line.
+// The output: a readable table or one JSON object on each line.
 
 import Foundation
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs workloads: first one untimed round that must give equal answers, then the timed rounds, alternating the engines,
-// with the calibrations between them.
+// Runs workloads: first one untimed round that must return equal answers, then the timed rounds, alternating the
+// engines, with the calibrations between them.
 
 /// The results of a workload.
 struct Result {
@@ -9,7 +9,7 @@ struct Result {
     var figures: [EngineName: [Double]] = [:]
     /// The most private memory that Regnum has added.
     var privateBytes: Int?
-    /// Differences from the right answer.
+    /// Differences from the correct answer.
     var differences: [String] = []
 
     func median(_ engine: EngineName) -> Double? {

@@ -60,7 +60,7 @@ struct Workload: Sendable {
     let timed: @Sendable (inout Run) throws -> Answer?
     /// Not timed: verifies that a writing workload has done its work. Replaces the answer of the timed part.
     var inspect: (@Sendable (inout Run) throws -> Answer)?
-    /// The right answer, computed from the rows without any database.
+    /// The correct answer, computed from the rows without any database.
     let expected: @Sendable (Run) -> Answer?
 }
 

@@ -146,7 +146,7 @@ extension List {
         place.move(from: from, to: to)
     }
 
-    /// Moves the elements at the given positions to before the element that is now at `destination`.
+    /// Moves the elements at the given positions in front of the element that is at `destination` before the move.
     public func move(fromOffsets offsets: IndexSet, toOffset destination: Int) {
         _ = writablePlace()
         let count = count

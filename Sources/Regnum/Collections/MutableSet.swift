@@ -70,7 +70,7 @@ extension MutableSet: RealmCollection {
     /// The element at a position in the set's order. An out-of-bounds position is a programmer error.
     public subscript(position: Int) -> Element { element(at: position) }
 
-    /// A slice of the set in its order that shares its elements.
+    /// A slice of the set, in the order of the set. It shares the set's elements.
     public subscript(bounds: Range<Int>) -> Slice<MutableSet> { Slice(base: self, bounds: bounds) }
 
     /// Returns whether the set contains an element. O(log n) if managed, otherwise O(1). A managed set of objects

@@ -5,7 +5,7 @@ internal import RegnumEngine
 internal import RegnumSystem
 
 extension Realm.Configuration {
-    /// The findings of the integrity check, one sentence each; empty if the file is sound. The file is opened
+    /// The findings of the integrity check, one sentence each; empty if the file is intact. The file is opened
     /// separately, as another process would open it, so that nothing cached in this process can hide damage. A file
     /// that is missing or cannot be opened is a finding.
     ///

@@ -9,8 +9,8 @@ public enum FileVerification: Sendable, Hashable {
     /// Opening verifies every block of the newest version, and throws `.invalidDatabase` if one is damaged. The file is
     /// read once per process: at several GB per second from memory, otherwise at the speed of the disk.
     case atOpening
-    /// Opening returns as with `onFirstUse`. A thread then verifies every block, using a quarter of its time, while a
-    /// Realm of the file is open in the process. Damage is reported to the logger and to `Realm.onDamage`, and the
+    /// Opening returns as with `onFirstUse`. A thread then verifies every block while a Realm of the file is open in
+    /// the process; it works a quarter of the time. Damage is reported to the logger and to `Realm.onDamage`, and the
     /// program continues; opening the file again with `atOpening` or `inBackground` then throws.
     case inBackground
     /// Each block is verified when the process first reads it. Files of up to 16 MiB are read whole when they are

@@ -218,7 +218,7 @@ private struct Addition {
                 + "'\(describe(value as Any))'.")
     }
 
-    /// Stores the links that are nil or lead to objects of this Realm. Returns false if other links remain.
+    /// Stores the links that are nil or point to objects of this Realm. Returns false if other links remain.
     private func storeKnownLinks(_ object: ObjectBase, _ plan: InsertPlan, _ location: RowLocation) -> Bool {
         let memory = Unmanaged.passUnretained(object).toOpaque()
         var isComplete = true

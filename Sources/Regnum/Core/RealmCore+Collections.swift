@@ -58,7 +58,7 @@ extension RealmCore {
         if isEmptied { insert(new, binding, column, key) }
     }
 
-    /// Replaces the elements of a list of embedded objects. The common leading objects are kept; removed objects are
+    /// Replaces the elements of a list of embedded objects. Objects of a common prefix are kept; removed objects are
     /// deleted.
     private func changeOwnedList(
         _ new: OwnedElements, _ table: Table, _ column: Int, _ key: ObjectKey

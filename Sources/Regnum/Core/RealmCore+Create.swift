@@ -84,7 +84,7 @@ private struct Creation {
         let entries: [(property: ClassProperty, value: Any)]
         var next = 0
         var step: Step?
-        /// Stored after everything else.
+        /// Collections that are stored after all other properties.
         var stored: [(property: ClassProperty, elements: OwnedElements)] = []
         /// The embedded object that is being copied.
         var source: Source?

@@ -32,7 +32,7 @@ extension RealmCore {
         refuseClass(name)
     }
 
-    /// Returns the table that the links of a column lead to.
+    /// Returns the table that the links of a column point to.
     func dynamicTarget(of binding: ClassBinding, _ column: Int) -> ClassBinding {
         guard let key = binding.table.definition.columns[column].target, let table = session.table(key) else {
             fatalError("column \(column) of '\(binding.schema.name)' does not hold links")
@@ -40,8 +40,8 @@ extension RealmCore {
         return dynamicBinding(table)
     }
 
-    /// Returns the key of the object that `value` represents: an object of this Realm itself; an unmanaged object is
-    /// added; a dictionary or an array creates a new object. Returns nil for nil.
+    /// Returns the key of the object that `value` represents. An unmanaged object is added; a dictionary or an array
+    /// creates an object. Returns nil for nil.
     func dynamicKey(_ value: Any, _ target: ClassBinding, for place: LinkPlace = .property) -> ObjectKey? {
         guard let present = unwrapped(value) else { return nil }
         guard let object = objectBase(present) else { return dynamicCreate(target, present, .all) }

@@ -12,8 +12,8 @@ extension RealmCore {
         return adoptsCaller?() == true
     }
 
-    /// Runs work where the Realm's callbacks run, in the order of the calls; nil if nothing can be called back, on a
-    /// thread without a run loop. Must be read on the Realm's thread, queue or actor; the result can be used on any
+    /// Runs work on the Realm's thread, queue or actor, in the order of the calls. Nil on a thread without a run loop,
+    /// which cannot be called back. Must be read on the Realm's thread, queue or actor; the result can be used on any
     /// thread.
     package var turns: (@Sendable (@escaping @Sendable () -> Void) -> Void)? {
         guard let place = deliveryPlace else { return nil }
@@ -30,7 +30,7 @@ extension RealmCore {
     }
 
     /// Throws if one of the objects does not belong to this Realm, so that deleting it would be a programmer error.
-    /// Must be called where the objects may be used, with objects that are not invalidated.
+    /// Must be called on the thread, queue or actor of the objects, with objects that are not invalidated.
     package func checkMayDelete(_ objects: [Object]) throws {
         for object in objects where object._homeCore !== self { throw refusal(Self.foreignObject) }
     }

@@ -32,7 +32,7 @@ final class RealmSettings {
     @exclusivity(unchecked) var invalidations = 0
     /// The work that waits for the end of the running write.
     var afterWrite: [@Sendable () -> Void] = []
-    /// The fate of the running write, if an object or collection was handed over within it.
+    /// The outcome of the running write, if an object or collection was handed over within it.
     var writeFate: WriteOutcome?
 
     init(

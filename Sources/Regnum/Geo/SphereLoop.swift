@@ -29,14 +29,14 @@ extension SIMD3<Double> {
     }
 }
 
-/// A closed ring. Its inside is the smaller of the two parts into which it divides the sphere, whatever the direction
+/// A closed ring. Its interior is the smaller of the two parts into which it divides the sphere, whatever the direction
 /// of its points.
 struct SphereLoop: Sendable {
-    /// Counterclockwise around the inside; the first is not repeated at the end.
+    /// Counterclockwise around the interior; the first is not repeated at the end.
     let vertices: [SpherePoint]
-    /// A point of the inside, next to the middle of the longest edge.
+    /// A point of the interior, next to the middle of the longest edge.
     private let inside: SpherePoint
-    /// The centre of a cap that contains the inside.
+    /// The centre of a cap that contains the interior.
     private let middle: SpherePoint
     /// The least dot product with `middle` of a point in the cap; -2 if the ring is too wide for such a cap.
     private let capHeight: Double
@@ -55,7 +55,7 @@ struct SphereLoop: Sendable {
         inside = ((start + end).unit + start.cross(end).unit * 1e-9).unit
         let middle = ring.reduce(SpherePoint(repeating: 0), +).unit
         let least = ring.reduce(1.0) { Swift.min($0, middle.dot($1)) }
-        // A cap of less than half the sphere is convex: it contains the edges and the inside.
+        // A cap of less than half the sphere is convex: it contains the edges and the interior.
         capHeight = least > 0.01 ? least - 1e-12 : -2
         self.middle = middle
         vertices = ring

@@ -96,8 +96,8 @@ public final class Migration {
     }
 
     /// Runs `body` with the new objects as files describe them: by column names, without the defaults, automatic
-    /// numbers and types of classes. It therefore means the same with the current classes and with those of a schema
-    /// text.
+    /// numbers and types of classes. Its effect is therefore the same with the current classes and with those of a
+    /// schema text.
     func goingByColumns(_ body: () -> Void) {
         goByColumns(true)
         body()

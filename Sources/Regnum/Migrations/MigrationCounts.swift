@@ -134,7 +134,7 @@ struct MigrationCounts {
     /// A link property.
     private typealias Origin = (table: Table, column: Int)
 
-    /// The properties whose links to the table the classes keep.
+    /// The link properties that point to the table and that the classes keep.
     private func origins(of table: Table) -> [Origin] {
         var origins: [Origin] = []
         for origin in session.tables {
@@ -156,7 +156,7 @@ struct MigrationCounts {
         return links
     }
 
-    /// True for links to the table that the classes keep. Links in values of any type own nothing.
+    /// True if the column links to the table and the classes keep it. A link in a value of any type owns nothing.
     private func leads(_ origin: Table, _ place: Int, to table: Table) -> Bool {
         let column = origin.definition.columns[place]
         guard column.type == .link, column.target == table.definition.key else { return false }

@@ -81,7 +81,7 @@ struct MigrationLosses {
         switch definition.collection {
         case .none: return false
         case .list:
-            // If only the nulls were removed, a zero is another element.
+            // If the nulls were only removed, a zero is an element of its own, not a replaced null.
             if after.values == before.values.filter({ $0 != .null }) { return false }
             return zip(before.values, after.values).contains { $0 == .null && $1 == zero }
         case .set:

@@ -15,8 +15,8 @@ internal import RegnumEngine
 /// ```
 ///
 /// Steps work on files, not on classes: old and new properties have the names of their columns, and a new object has
-/// zero, empty or nil in every property that the step does not set. A step therefore means the same anywhere in the
-/// list.
+/// zero, empty or nil in every property that the step does not set. A step therefore has the same effect wherever it is
+/// in the list.
 ///
 /// A step with an old schema of its own is independent of later changes: it sees old objects of that schema, and new
 /// objects of the schema of the next such step, or of the current classes if there is none.
@@ -74,8 +74,8 @@ public struct MigrationStep: Sendable {
     /// next step that has one, or of the current classes. All steps form one write transaction.
     ///
     /// It is a programmer error, reported immediately, if the versions do not ascend, if a step does not start where
-    /// the previous one ends, or if a text is not a schema. Whatever depends on the file and the configuration is
-    /// checked before the first step runs: opening an older file throws `.fail` if the last step does not lead to
+    /// the previous one ends, or if a text is not a schema. Conditions that depend on the file and the configuration
+    /// are checked before the first step runs: opening an older file throws `.fail` if the last step does not lead to
     /// `schemaVersion`, if the file is older than the start of the first step, or if its schema is not that of its
     /// version. The file is then left unchanged.
     public static func block(_ steps: [MigrationStep]) -> MigrationBlock {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adapts the file to the classes when a Realm is opened: creates the tables of new classes, builds and drops indexes,
-// migrates a file with an older schema version, and refuses any other difference with the list that users of RealmSwift
-// know. Runs in one write transaction, all or nothing. If several processes open the file at once, one of them does it.
+// and migrates a file with an older schema version. Any other difference is an error, which lists the differences as
+// RealmSwift does. Runs in one write transaction, all or nothing. If several processes open the file at once, one of
+// them does it.
 
 internal import Foundation
 internal import RegnumEngine
@@ -87,8 +88,8 @@ struct OpeningMigration {
         } catch { throw Realm.Error(opening: settings.place.name, readOnly: false, error) }
     }
 
-    /// Nothing is written, so the file must already fit. That includes its version: a program of another version would
-    /// read values that a migration has yet to change, or has already changed.
+    /// Throws unless the file of a read-only Realm fits the classes. The schema versions must be equal too, because a
+    /// program of another version would read values that a migration has yet to change, or has already changed.
     private func checkReadOnly() throws {
         let (stored, wanted) = (session.schemaVersion, configuration.schemaVersion)
         if stored != Self.neverVersioned {

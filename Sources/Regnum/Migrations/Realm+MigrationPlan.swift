@@ -6,7 +6,8 @@ internal import Foundation
 internal import RegnumEngine
 internal import RegnumSystem
 
-/// What opening a configuration would do to its file. Created by `Realm.migrationPlan(for:)`. A value; any thread.
+/// The effect that opening a configuration would have on its file. Created by `Realm.migrationPlan(for:)`. A value; any
+/// thread.
 public struct MigrationPlan: Sendable, CustomStringConvertible {
     /// One difference between the file and the classes.
     public struct Change: Sendable, Equatable {
@@ -29,8 +30,8 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
         ///
         /// A value that was never set (null, or zero or empty if null is not allowed) does not count as a value.
         public let objectCount: Int
-        /// The number of these objects that lose something unless the block preserves it: a value, a null, or, if
-        /// nothing links to them or everything is deleted, themselves.
+        /// The number of these objects that lose a value or a null unless the block preserves it, or that are deleted
+        /// because nothing links to them or because everything is deleted.
         public let lossCount: Int
         /// True if `lossCount` is not 0.
         public var losesValues: Bool { lossCount > 0 }
@@ -39,7 +40,7 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
         public let needsMigration: Bool
         let kind: Kind
 
-        /// What the numbers count.
+        /// The objects that the numbers count.
         enum Kind: Sendable, Equatable {
             case others, values, nulls, owners
             /// Objects that equal another one although they must not: opening throws because of them.
@@ -321,8 +322,7 @@ extension RealmAdditions where Self == Realm {
         return changes
     }
 
-    /// The differences that prevent a class from being read if nothing may be written. Nothing is written, so nothing
-    /// is lost.
+    /// The differences that prevent a read-only Realm from reading the class. Nothing is written, so nothing is lost.
     private static func obstacles(
         _ schema: ClassSchema, _ session: Session, _ classes: [ClassSchema]
     ) -> [MigrationPlan.Change] {

@@ -6,7 +6,7 @@ internal import RegnumQuery
 
 /// One difference between a class and its table.
 struct SchemaDifference {
-    /// What happens to the existing objects if the migration block does not intervene. Columns are the table's, by
+    /// The effect on the existing objects if the migration block does not intervene. Columns are the table's, by
     /// position.
     enum Effect {
         /// All values are kept.

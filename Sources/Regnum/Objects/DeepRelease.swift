@@ -5,8 +5,8 @@
 // moves them to a per-thread list instead, and the outermost release works through that list. So the objects of
 // ordinary graphs are deinitialised in Swift's order, each within its owner.
 //
-// A superclass's deinitialiser runs before the fields of its subclasses are destroyed, so that the one of `ObjectBase`
-// can take the references out of them. The memory then holds zeros, whose destruction has no effect.
+// A superclass's deinitialiser runs before the fields of its subclasses are destroyed, so the deinitialiser of
+// `ObjectBase` can take the references out of them. The memory then holds zeros, whose destruction has no effect.
 
 internal import RegnumSystem
 private import Synchronization
@@ -71,8 +71,8 @@ enum DeepRelease {
         state.pointee.depth -= 1
     }
 
-    /// Releases the references from `start` on, in order, and removes them. A nested release appends its references after
-    /// these, and removes them before it returns.
+    /// Releases the references from `start` on, in order, and removes them. A nested release appends its references
+    /// after these, and removes them before it returns.
     private static func releaseTaken(from start: Int, _ state: UnsafeMutablePointer<Running>) {
         for place in start..<state.pointee.taken.count { state.pointee.taken[place].release() }
         state.pointee.taken.removeSubrange(start...)

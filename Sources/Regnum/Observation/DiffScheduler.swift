@@ -5,7 +5,8 @@
 //      ▲                                          │                                │
 //      └──drop: the versions no longer fit────────┴──take: the next turn delivers──┘
 //
-// While a diff runs, the Realm stays at its old version. Cheap diffs are computed by the Realm's own thread, at once.
+// While a diff runs, the Realm stays at its old version. Cheap diffs are computed by the Realm's own thread,
+// immediately.
 //
 // Confined to the Realm.
 

@@ -11,7 +11,7 @@ internal import RegnumSystem
 public class NotificationToken: @unchecked Sendable {
     // Sendable: the state is only replaced under the lock.
     private enum State {
-        /// Waits for the queue or actor to attach an entry; a queue finds here how to begin the observation.
+        /// The queue or actor has not attached an entry yet. On a queue, the stored value begins the observation.
         case waiting(Beginning?)
         case active(ObservationEntry)
         case ended

@@ -5,8 +5,8 @@ internal import RegnumEngine
 internal import RegnumObservation
 
 extension ClassBinding {
-    /// The region that counts as a change of an object of the class. Without key paths: all its properties, and links
-    /// to `depth`. Reports a programmer error if a name is not a property.
+    /// The region in which changes count as changes to an object of the class. Without key paths: all its properties,
+    /// and links up to `depth`. Reports a programmer error if a name is not a property.
     func region(_ keyPaths: [String]?, depth: Int) -> Region {
         guard let keyPaths else { return .everything(tableKey, depth: depth) }
         // Observers with the same key paths share one region, so that a delivery traverses it once for all of them.
@@ -69,8 +69,8 @@ extension ClassBinding {
 }
 
 extension _Watched {
-    /// The region that counts as a change of the elements; nil for values. Reports a programmer error if a key path
-    /// does not resolve.
+    /// The region in which changes count as changes to the elements; nil for values. Reports a programmer error if a
+    /// key path does not resolve.
     func region(_ keyPaths: [String]?) -> Region? {
         if let elements { return elements.region(keyPaths, depth: Region.depth) }
         switch kind {
@@ -83,8 +83,8 @@ extension _Watched {
 }
 
 extension PropertyLocation {
-    /// The region that counts as a change of the values of a map; nil if they are not objects. Reports a programmer
-    /// error if a key path does not resolve.
+    /// The region in which changes count as changes to the values of a map; nil if they are not objects. Reports a
+    /// programmer error if a key path does not resolve.
     func region(_ keyPaths: [String]?) -> Region? {
         if let elementBinding { return elementBinding.region(keyPaths, depth: Region.depth) }
         refuseOfValues(keyPaths)

@@ -16,7 +16,7 @@ final class ObserverList {
     private(set) var realmEntries: [WeakEntry] = []
     /// Ended entries are removed when this count is reached.
     private var realmEntryLimit = 16
-    /// Which of `entries` watch which tables; nil after observers were added or removed.
+    /// The observers of each table, by their positions in `entries`; nil after observers were added or removed.
     private var watched: WatchedTables?
     /// Shares one query among observers of equal queries.
     let queries = ObservedQueries()

@@ -16,8 +16,8 @@ extension RealmCore {
     /// Like `listen`, but on a thread without a scheduler observers are notified only by `deliverChanges`.
     package func listenWithoutTurns() { listen(at: deliveryPlace ?? .none) }
 
-    /// Advances the Realm if it may advance, and makes now the calls that the next turn would make. Confined to the
-    /// Realm; does nothing inside a write transaction.
+    /// Advances the Realm if it may advance, and immediately makes the calls that the next turn would make. Confined to
+    /// the Realm; does nothing inside a write transaction.
     package func deliverChanges() {
         check()
         notifier?.turn(isWhole: true)
@@ -102,8 +102,8 @@ final class RealmObserver: ChangeObserver {
 extension Realm {
     /// Calls `block` after each commit that becomes visible in this Realm: immediately after its own commits, and for
     /// commits made elsewhere when the Realm advances. With `autorefresh` off, a commit made elsewhere is reported as
-    /// `.refreshRequired`, and the block may call `refresh()`. Keep the token for as long as calls are wanted. It is a
-    /// programmer error to call this on a thread that is not running a run loop and without a queue.
+    /// `.refreshRequired`, and the block may call `refresh()`. Keep the token as long as you want to be notified. It is
+    /// a programmer error to call this on a thread that is not running a run loop and without a queue.
     public func observe(_ block: @escaping NotificationBlock) -> NotificationToken {
         let token = NotificationToken()
         token.attach(core.observeRealm(block))
@@ -190,7 +190,7 @@ extension RealmCollection {
     ///   - queue: the serial queue to call `block` on; nil: the collection's own thread, which must run a run loop, or
     ///     the queue of its Realm.
     ///   - block: receives the collection and, after a change, the positions that changed.
-    /// - Returns: a token; keep it for as long as calls are wanted.
+    /// - Returns: a token; keep it as long as you want to be notified.
     ///
     /// Calls are made after commits, when the Realm advances: at the next turn of its thread, in `refresh`, and when a
     /// write transaction begins; in the last case `isInWriteTransaction` is true during the call. It is a programmer
@@ -298,7 +298,7 @@ extension ThreadConfined where Self: ObjectBase {
     ///   - queue: the serial queue to call `block` on; nil: the object's own thread. Changes made between this call and
     ///     the queue's next turn are reported too.
     ///   - block: receives the properties that have changed.
-    /// - Returns: a token; keep it for as long as calls are wanted. It is a programmer error if the object is unmanaged
+    /// - Returns: a token; keep it as long as you want to be notified. It is a programmer error if the object is unmanaged
     ///   or frozen.
     public func observe(
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (ObjectChange<Self>) -> Void

@@ -8,10 +8,11 @@
 //
 // Four parts hold the state, each with its transitions drawn in its file: `ObserverList` (the observers),
 // `DeliveredVersion` (the version of the last notification), `DiffScheduler` (when and on which thread changes are
-// computed) and `CallbackQueue` (which calls are due). A delivery computes the changes between the delivered version and
-// the Realm's, asks each observer for its change set, moves the delivered version, and only then calls users' blocks: a
-// block may write, refresh, or end any observation. No diff is computed while a write transaction has uncommitted
-// changes: when one begins, all diffs are computed before the first block is called, and later changes wait for its end.
+// computed) and `CallbackQueue` (which calls are due). A delivery computes the changes between the delivered version
+// and the Realm's, asks each observer for its change set, moves the delivered version, and only then calls users'
+// blocks: a block may write, refresh, or end any observation. No diff is computed while a write transaction has
+// uncommitted changes: when one begins, all diffs are computed before the first block is called, and later changes wait
+// for its end.
 
 internal import RegnumEngine
 internal import RegnumObservation
@@ -145,8 +146,8 @@ final class RealmNotifier: @unchecked Sendable {
         place.perform { [weak self] in self?.turn() }
     }
 
-    /// Performs one turn of the callback scheduler. With `isWhole`, no diff is left to another thread and a later turn.
-    /// Confined to the Realm.
+    /// Performs one turn of the callback scheduler. With `isWhole`, all diffs are computed on this thread, within the
+    /// turn. Confined to the Realm.
     func turn(isWhole: Bool = false) {
         isScheduled.store(false, ordering: .releasing)
         turns += 1

@@ -119,7 +119,7 @@ extension ProjectionObservable {
     ///     properties; only changes to these are reported. If nil, changes to all projected properties.
     ///   - queue: a serial queue for the callbacks; if nil, they run on the thread of the projection.
     ///   - block: the callback, which receives the changes.
-    /// - Returns: A token. Keep it for as long as callbacks are wanted.
+    /// - Returns: A token. Keep it as long as you want to be notified.
     public func observe(
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (ObjectChange<Self>) -> Void
     ) -> NotificationToken {

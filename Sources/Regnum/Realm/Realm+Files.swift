@@ -16,7 +16,7 @@ extension Realm {
     }
 
     /// Deletes the file and its auxiliary files, except the lock file and the original in Realm's format that an import
-    /// with `legacyFile` has kept as `NAME.legacy`: delete that one yourself if the data must go. A symbolic link is
+    /// with `legacyFile` has kept as `NAME.legacy`: delete that one yourself if no data may remain. A symbolic link is
     /// deleted together with the file that it points to. Returns true if there was a file. Waits for at most one second
     /// while the writes of a released Realm are being synced. Throws `Realm.Error(.alreadyOpen)` while the file is
     /// open, in this process or another, and errors of the file system.

@@ -4,7 +4,7 @@
 
 internal import RegnumEngine
 
-/// What deleting objects would do. Created by `Realm.previewDelete`. Confined to the thread of the Realm.
+/// The effect that deleting objects would have. Created by `Realm.previewDelete`. Confined to the thread of the Realm.
 public struct DeletePreview: CustomStringConvertible {
     /// The objects that would be deleted, the requested ones first, without embedded ones.
     public let objects: [ObjectBase]
@@ -65,12 +65,12 @@ extension RealmAdditions where Self == Realm {
         return unsafeDowncast(binding.makeAccessor(key), to: T.self)
     }
 
-    /// What deleting the object would do, according to the delete rules of its class and of the classes that it leads
-    /// to. Changes nothing and needs no write transaction. It is a programmer error if the object does not belong to
-    /// this Realm. O(objects and links visited).
+    /// The effect that deleting the object would have, according to the delete rules of its class and of the classes
+    /// that it links to. Changes nothing and needs no write transaction. It is a programmer error if the object does
+    /// not belong to this Realm. O(objects and links visited).
     public func previewDelete(_ object: ObjectBase) -> DeletePreview { previewDelete([object]) }
 
-    /// What deleting the objects together would do.
+    /// The effect that deleting the objects together would have.
     public func previewDelete<S: Sequence>(_ objects: S) -> DeletePreview where S.Element: ObjectBase {
         let core = (self as Realm).core
         core.check()

@@ -9,7 +9,7 @@ internal import RegnumEngine
 
 /// A database as the opening thread, or the given queue, sees it.
 ///
-/// A small value over a shared reference: copies are the same Realm, and opening the same configuration again on the
+/// A small value with a shared reference: copies are the same Realm, and opening the same configuration again on the
 /// same thread returns an equal one. Use it only on the thread or queue it was opened on; any other use ends the
 /// program with "Realm accessed from incorrect thread".
 ///
@@ -304,7 +304,7 @@ extension Realm {
         core.retireAccessors()
         core.settings.invalidations += 1
         if core.isFrozen { return }
-        // Loops in progress check nothing else.
+        // Loops in progress check only this count.
         core.session.moved()
         let hasMoved = !core.isReadOnly && core.advance()
         if hasMoved { core.reloadTables() }
@@ -397,9 +397,9 @@ extension RealmCore {
         if isWriting { settings.database.setTelling(false) }
     }
 
-    /// The error message if a write that begins here would wait for itself, otherwise nil. It would wait for itself
+    /// The error message if a write that begins on this thread would wait for itself, otherwise nil. It would do so
     /// within an observer's block that is called because a write on the file begins on this thread, and while another
-    /// Realm of the file has a write open here.
+    /// Realm of the file has a write open on this thread.
     private var selfWait: String? {
         if settings.database.isTellingHere { return Self.waitsForItself }
         if OrphanedWrites.isKeptHere(settings.database) { return Self.waitsForReleased }

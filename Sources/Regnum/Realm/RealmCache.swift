@@ -163,8 +163,8 @@ final class RealmCache: Sendable {
     }
 
     /// An instance of the database with an open write that the caller would wait for forever, because the write can
-    /// only continue on the caller's thread, queue or actor. Call it there. If the runtime cannot tell which actor is
-    /// running, only the actor of `confinement` counts.
+    /// only continue on the caller's thread, queue or actor. Call it there. If the runtime cannot determine which actor
+    /// is running, only the actor of `confinement` counts.
     func writerHere(_ database: Database, _ confinement: Confinement) -> RealmCore? {
         let here = Confinement.current
         let near = entries.withLock { entries in
@@ -194,7 +194,7 @@ final class RealmCache: Sendable {
         entries.withLock { entries in entries.contains { $0.key.place == place && $0.value.core != nil } }
     }
 
-    /// Why a location that is open cannot also be opened with other settings.
+    /// The reason why a location that is open cannot also be opened with other settings.
     enum Conflict {
         /// The caller's own thread, queue or actor has it open with another setting.
         case here(Setting)

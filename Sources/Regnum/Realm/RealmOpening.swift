@@ -140,9 +140,9 @@ enum RealmOpening {
         return options
     }
 
-    /// Sets the owner to the opening thread. A queue or an actor may move to another thread; each call then asks
+    /// Sets the owner to the opening thread. A queue or an actor may move to another thread; each call then checks
     /// whether it runs on the queue or actor. The inlined property getters check the thread only. In debug builds such
-    /// a Realm is therefore owned by no thread, so that the getters ask too. The main queue has its own thread.
+    /// a Realm is therefore owned by no thread, so that the getters check this too. The main queue has its own thread.
     private static func confine(_ core: RealmCore, to confinement: Confinement, executor: UnownedSerialExecutor?) {
         let state = core.session.state
         state.pointee.owner = CurrentThread.id
@@ -153,7 +153,7 @@ enum RealmOpening {
             isRightful = { QueueConfinement.isCurrent(identity) }
             core.asksAlways = identity != QueueConfinement.mainIdentity
         case .actor:
-            // If the runtime cannot tell, rely on the compiler's isolation checks.
+            // If the runtime cannot determine this, rely on the compiler's isolation checks.
             isRightful = { executor.flatMap { CurrentExecutor.isCurrent($0) } ?? true }
             core.asksAlways = true
         }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of the Swift runtime's memory layout that the object layer relies on for speed, and the test of them.
 //
-// On Apple's systems this layout is a stable ABI (swift/docs/ABI, RefCount.h); on Linux it can change with the compiler.
-// Everything in the object layer that depends on it is in this file and in `ClassScan.swift`, which finds classes:
+// On Apple's systems this layout is a stable ABI (swift/docs/ABI, RefCount.h); on Linux it can change with the
+// compiler. Everything in the object layer that depends on it is in this file and in `ClassScan.swift`, which finds
+// classes:
 //
 //     instance         word 0: its metadata, word 1: reference counts; 3 for an instance with one strong reference and
 //                      no other; on 64-bit systems bits 33 to 62 count the additional strong references
@@ -10,9 +11,9 @@
 //     String           two words; a text of up to 15 bytes is stored in them, and equal texts have equal words
 //     key path         debug builds: the 32-bit word at byte 32 has the offset of a stored property in its low 23 bits
 //
-// `isVerified` tests each of them when it is first read. If a test fails, the object layer takes the plain path: objects
-// are made by their initialisers and are not reused, and names are looked up as texts. Results are the same, only
-// slower.
+// `isVerified` tests each of them when it is first read. If a test fails, the object layer takes the plain path:
+// objects are made by their initialisers and are not reused, and names are looked up as texts. Results are the same,
+// only slower.
 
 internal import RegnumSystem
 
@@ -28,7 +29,7 @@ package enum RuntimeLayout {
         package init() {}
     }
 
-    /// True if the runtime has the layout that this file describes. Debug builds answer false if the environment has
+    /// True if the runtime has the layout that this file describes. In debug builds it is false if the environment has
     /// `REGNUM_PLAIN_RUNTIME`, so that tests can run on the plain path. Any thread.
     @usableFromInline
     package static let isVerified: Bool = {
@@ -38,12 +39,12 @@ package enum RuntimeLayout {
         return problems(Constants()).isEmpty
     }()
 
-    /// Returns what differs from `constants`; empty if nothing does.
+    /// Returns the differences from `constants`; empty if there are none.
     package static func problems(_ constants: Constants) -> [String] {
         var found: [String] = []
         if !hasInstanceSize(constants) { found.append("the size of an instance in the metadata of its class") }
         if !hasReferenceCounts(constants) { found.append("the reference counts of an instance") }
-        // Only if these two hold: otherwise an instance made from bytes cannot be released.
+        // Only if both are correct: otherwise an instance made from bytes cannot be released.
         if found.isEmpty, !canMakeInstance() { found.append("an instance made from bytes") }
         if !hasInlineTexts() { found.append("the words of a short text") }
         if !hasKeyPathOffset(constants) { found.append("the offset in a key path") }
@@ -163,8 +164,8 @@ package enum RuntimeLayout {
 
     // MARK: Key paths
 
-    /// Returns the offset of the stored property of a class that a key path names. Requires `isVerified`, and a property
-    /// that its class declares without a type parameter in its offset.
+    /// Returns the offset of the stored property of a class that a key path names. Requires `isVerified`, and a
+    /// property that its class declares without a type parameter in its offset.
     @inlinable @inline(__always)
     static func storedOffset<Root: AnyObject, Stored>(of path: ReferenceWritableKeyPath<Root, Stored>) -> Int {
         Int(unsafeBitCast(path, to: UnsafeRawPointer.self).load(fromByteOffset: 32, as: UInt32.self) & 0x7f_ffff)
@@ -187,8 +188,8 @@ package enum RuntimeLayout {
 extension Unmanaged {
     /// True if the caller has the only reference to the instance. Unlike `isKnownUniquelyReferenced`, this also counts
     /// weak and unowned references. Other threads that had a reference are done with the instance: their reads happened
-    /// before they released it. Nothing else can change the counts meanwhile, because creating a reference requires
-    /// having one. Requires `RuntimeLayout.isVerified`.
+    /// before they released it. Nothing else can change the counts in the meantime, because creating a reference
+    /// requires having one. Requires `RuntimeLayout.isVerified`.
     @inlinable @inline(__always)
     package var isHeldOnce: Bool {
         toOpaque().load(fromByteOffset: MemoryLayout<UInt>.size, as: UInt.self) == 3

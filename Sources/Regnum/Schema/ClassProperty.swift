@@ -30,10 +30,10 @@ package final class ClassProperty: @unchecked Sendable {
     @exclusivity(unchecked) package internal(set) var isIndexed = false
     @exclusivity(unchecked) package internal(set) var isContentIndexed = false
     @exclusivity(unchecked) package internal(set) var isPrimaryKey = false
-    /// What happens to the objects at the far end of the links when an object of the class is deleted.
+    /// The rule for the objects that the links point to when an object of the class is deleted.
     @exclusivity(unchecked) package internal(set) var deleteRule = LinkRule.nullify
-    /// What happens to the objects of the class when an object that they link to is deleted. Known for columns and for
-    /// schema texts; nil for declared classes, whose rule is declared by the class at the far end.
+    /// The rule for the objects of the class when an object that they link to is deleted. Known for columns and for
+    /// schema texts; nil for declared classes, whose rule is declared by the class that they link to.
     @exclusivity(unchecked) package internal(set) var originRule: LinkRule?
     /// True if a new object gets a number.
     @exclusivity(unchecked) package internal(set) var isAutoIncremented = false

@@ -35,7 +35,7 @@ package final class ClassSchema: @unchecked Sendable {
     /// The offsets in the object at which recyclable accessors keep their collections. Never freed: a class lives
     /// forever, and dynamic objects have none.
     let collectionOffsets: UnsafeBufferPointer<Int>
-    /// For dynamic objects: by property index, the types that are read and stored without asking the property.
+    /// For dynamic objects: by property index, the types that are read and stored without their property.
     /// Otherwise empty.
     let plainForms: [PlainForm]
     /// The message for an update by primary key of a class without one.
@@ -143,7 +143,7 @@ package final class ClassSchema: @unchecked Sendable {
     }
 }
 
-/// Why a class cannot be stored, in RealmSwift's wording.
+/// The reason why a class cannot be stored, in RealmSwift's wording.
 package struct SchemaProblem: Error, Equatable {
     package var message: String
     package init(_ message: String) { self.message = message }

@@ -22,7 +22,7 @@ public protocol UniqueConstraints: Object {
     static var uniqueConstraints: [[String]] { get }
 }
 
-/// What happens to linked objects when the object that links to them is deleted.
+/// The rule for linked objects when the object that links to them is deleted.
 public enum DeleteRule: Sendable, Hashable {
     /// They are kept.
     case nullify
@@ -163,8 +163,8 @@ extension ClassSchema {
     /// The column names of each constraint.
     var uniqueColumns: [[String]] { uniques.map { $0.map { properties[$0].columnName } } }
 
-    /// What happens to the objects that link through a property of this class when the object they link to is deleted:
-    /// the rule that its class declares for its linking objects; nil if that class is not known here.
+    /// The rule for the objects that link through a property of this class when the object they link to is deleted. It
+    /// is declared by that object's class for its linking objects; nil if that class is not known here.
     func originRule(of property: ClassProperty, among classes: [ClassSchema]) -> LinkRule? {
         if let rule = property.originRule { return rule }
         guard let target = classes.first(where: { $0.name == property.targetName }) else { return nil }

@@ -83,10 +83,10 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
     private let region: Region?
     private let block: (SectionedResultsChange<C>) -> Void
     private var sections = Sections()
-    /// For sections by a key path to a stored property, whose keys are the stored values. Only elements that have
-    /// changed are asked for their key again.
+    /// For sections by a key path to a stored property, whose keys are the stored values. Keys are computed again only
+    /// for elements that have changed.
     private struct StoredKeys {
-        /// What the key path reads.
+        /// The region that the key path reads.
         let region: Region
         let place: SortKey
         let table: TableKey
@@ -189,7 +189,7 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
         return key
     }
 
-    /// From now on all elements are asked for their key, as with a block.
+    /// From now on the keys of all elements are computed, as with a block.
     private func takeForComputed() {
         keys = nil
         isComputed = true
@@ -304,9 +304,9 @@ extension RealmSectionedResult {
     /// write transaction that has already changed something.
     ///
     /// For sections by a key path to a stored property, a commit costs in proportion to its changes; if elements are
-    /// inserted, deleted or moved, it costs O(elements), without asking for their keys. For sections by a block or a
-    /// computed property, each commit that changes elements, or objects that they link to, costs O(elements): all of
-    /// them are asked for their keys.
+    /// inserted, deleted or moved, it costs O(elements), without computing their keys. For sections by a block or a
+    /// computed property, each commit that changes elements, or objects that they link to, costs O(elements): the keys
+    /// of all of them are computed.
     public func observe(
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
         _ block: @escaping (SectionedResultsChange<Self>) -> Void

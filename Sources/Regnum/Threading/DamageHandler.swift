@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program's handler for damage found where nothing can be thrown: `Realm.onDamage`.
+// The program's handler for damage found by calls that cannot throw: `Realm.onDamage`.
 
 internal import RegnumEngine
 internal import RegnumSystem
@@ -56,7 +56,8 @@ extension Realm.Error {
 }
 
 extension RealmAdditions where Self == Realm {
-    /// Called when damage is found where nothing can be thrown. Nil, the default: nothing is called.
+    /// Called when damage is found by a call that cannot throw, or in the background. Nil, the default: nothing is
+    /// called.
     ///
     /// ```swift
     /// Realm.onDamage = { error in

@@ -16,7 +16,7 @@ enum DispatchDescriptors {
     /// Creates Dispatch's descriptors, once. Succeeds because it is evaluated only after `require` has found enough
     /// spare descriptors.
     private static let isReady: Bool = {
-        // This block waits for nothing: it is submitted only to have the queue's descriptor created.
+        // The block is empty: it is submitted only so that Dispatch creates the queue's descriptor.
         DispatchQueue.main.async {}
         let timer = DispatchSemaphore(value: 0)
         DispatchQueue.global().asyncAfter(deadline: .now()) { timer.signal() }

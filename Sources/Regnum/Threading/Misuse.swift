@@ -19,7 +19,7 @@ package func misuse(_ message: String, file: StaticString = #fileID, line: UInt 
     fatalError(message, file: file, line: line)
 }
 
-/// Reports an engine error where the API cannot throw: damage or an error of the operating system while reading
+/// Reports an engine error in a call that cannot throw: damage or an error of the operating system while reading
 /// (`Regnum.docc/DamagedFiles.md`), or a write that exceeds a limit. For damage, calls the program's handler first.
 @inline(never)
 package func misuse(_ error: EngineError, file: StaticString = #fileID, line: UInt = #line) -> Never {
@@ -27,7 +27,7 @@ package func misuse(_ error: EngineError, file: StaticString = #fileID, line: UI
     misuse(error.lastWords, file: file, line: line)
 }
 
-/// Reports a Realm that cannot be opened where the API cannot throw; `message` contains the message of `error`.
+/// Reports that a Realm cannot be opened, in a call that cannot throw; `message` contains the message of `error`.
 @inline(never)
 package func misuse(
     _ message: String, becauseOf error: any Error, file: StaticString = #fileID, line: UInt = #line

@@ -26,7 +26,7 @@ public final class ThreadSafeReference<Confined: ThreadConfined>: @unchecked Sen
         // Sendable: frozen.
         let value: Confined
         let home: RealmCore
-        /// The fate of the write in which the reference was created: the object may not exist in any version before
+        /// The outcome of the write in which the reference was created: the object may not exist in any version before
         /// that write commits.
         let fate: WriteOutcome?
     }
@@ -149,7 +149,7 @@ final class CompletionGate: Sendable {
 }
 
 extension RealmCore {
-    /// The fate of the running write; nil if no write is running.
+    /// The outcome of the running write; nil if no write is running.
     func writeFate() -> WriteOutcome? {
         guard isWriting else { return nil }
         if let fate = settings.writeFate { return fate }

@@ -20,9 +20,9 @@ internal import RegnumEngine
 /// contain neither. A list or dictionary read from a managed object is a view of its location in the object: it is
 /// `isInvalidated` when that location no longer holds a collection of its kind.
 ///
-/// The cost of finding a list or dictionary is its nesting depth; of an element of a list O(1); of a value by its key
-/// O(log n). In a write transaction, a change costs as much as in a sorted array; the cost of the first change after a
-/// commit is the size of the whole value.
+/// Finding a nested list or dictionary takes time proportional to its depth. An element of a list is then found in
+/// O(1), and the value of a key in O(log n). In a write transaction, a change costs as much as in a sorted array; the
+/// first change after a commit also costs time proportional to the size of the whole value.
 public enum AnyRealmValue: Hashable {
     case none
     case int(Int)
@@ -117,7 +117,7 @@ extension AnyRealmValue {
             let right: ObjectIdentifier
         }
         var seen: Set<Pair> = []
-        /// Returns whether the collections are equal; nil if their elements decide.
+        /// Returns whether the collections are equal; nil if their elements must be compared.
         func areEqual<C: _ManagedCollection & Equatable>(_ left: C, _ right: C) -> Bool? {
             if left === right { return true }
             if left.isManaged || right.isManaged { return left == right }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads every block that the newest version needs, verifies its checksum, and checks that its pages do not count as
 // free; further cross-checks are in `IntegrityCheck`. Small files are read completely when they are opened, because
-// damage that is found later, where the API cannot throw, ends the program, and because a block in use that counts as
+// damage that is found later, in a call that cannot throw, ends the program, and because a block in use that counts as
 // free would be overwritten while it is being read.
 
 import RegnumSystem

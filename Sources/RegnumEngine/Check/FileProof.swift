@@ -66,7 +66,7 @@ package final class BackgroundProof: Sendable {
 }
 
 extension Database {
-    /// Throws `.corrupted` unless every block of the newest version is undamaged. Reads everything once, about 8 GB a
+    /// Throws `.corrupted` unless every block of the newest version is undamaged. Reads everything once, about 8 GB per
     /// second from memory; O(1) if the file was proved before. The whole content of an encrypted file is decrypted into
     /// memory. Does nothing for databases in memory.
     package func prove() throws(EngineError) {

@@ -47,7 +47,7 @@ extension IntegrityCheck.Walk {
         }
         if count != Int(tree.count) { find(10, "\(path) > backlinks: \(tree.count) entries for \(count) links") }
         for (link, origins) in links.sorted(by: { $0.key < $1.key }) {
-            // Each link of a mixed column holds the key of the table that it leads to.
+            // Each link of a mixed column holds the key of the table that it points to.
             let targetTable = session.table(target ?? TableKey(UInt32(link >> 48)))
             let key = target == nil ? link & (1 << 48 - 1) : link
             let origin = table.placeWords(ObjectKey(origins[0]))

@@ -215,7 +215,7 @@ package enum IntegrityCheck {
             }
         }
 
-        /// `law`: the law that the tree must keep.
+        /// `law`: the law that the tree must obey.
         private mutating func check(_ tree: IndexTree, _ path: String, _ law: Int, _ limit: UInt64) {
             attempt(path) { walk throws(EngineError) in
                 var blocks: [BlockRef] = []

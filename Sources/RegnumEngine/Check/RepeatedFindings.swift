@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects that violate the same law: one finding gives their number, and the location of the first.
+// Objects that violate the same law: one finding has their number, and the location of the first.
 
 struct RepeatedFindings {
     private(set) var count = 0
@@ -29,7 +29,7 @@ extension IntegrityCheck.Walk {
 }
 
 extension Table {
-    /// An object's key and the block that holds its row, for people. O(log n).
+    /// An object's key and the block that holds its row, as text for messages. O(log n).
     func placeWords(_ key: ObjectKey) -> String {
         let page = groups.page(of: key.rawValue).map { " (block at page \($0))" } ?? ""
         return "object \(key.rawValue)\(page)"

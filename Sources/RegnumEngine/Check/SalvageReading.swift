@@ -4,7 +4,7 @@
 
 /// A part of a table that cannot be read.
 package struct LostPart: Sendable, Equatable {
-    /// The path from the table's root to the block, for people.
+    /// The path from the table's root to the block, for messages.
     package var path: String
     package var why: EngineError
     /// The lost columns if the rest of the group is readable; nil if all of it is lost.

@@ -14,7 +14,7 @@ package struct TableSpace: Sendable, Equatable {
 }
 
 extension Table {
-    /// Counts the bytes of the table's blocks. Reads all row groups. Call it outside a write transaction, in the thread
+    /// Counts the bytes of the table's blocks. Reads all row groups. Call it outside a write transaction, on the thread
     /// that the session is confined to.
     package func measureSpace() throws(EngineError) -> TableSpace {
         var space = TableSpace()

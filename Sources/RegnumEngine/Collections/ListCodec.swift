@@ -270,7 +270,7 @@ package enum ListCodec {
             validity == nil ? (0..<count).map { StoredText.string(bytes($0)) } : nil
         }
 
-        /// The keys that the elements, which are links, lead to; nil if one is null.
+        /// The keys that the elements, which are links, point to; nil if one is null.
         var targets: [ObjectKey]? { validity == nil ? (0..<count).map { ObjectKey(integer($0)) } : nil }
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The last step of a write transaction, under the writer lock:
 //
-//   1 the free log gets its block, its size bounded before any block has pages
+//   1 the free log gets a block, whose size is bounded before any block has pages
 //   2 all blocks get pages: one contiguous run if there is one
 //   3 the file is lengthened first, so that a full disk is detected before anything is written
 //   4 the blocks are written, and the disk may start writeback
@@ -117,7 +117,7 @@ extension Database {
         }
     }
 
-    /// Queues the commit, or publishes it at once if it is relaxed and the queue is empty. Pins its version.
+    /// Queues the commit, or publishes it immediately if it is relaxed and the queue is empty. Pins its version.
     private func enlist(
         _ slot: CommitSlot, _ runs: [Extent], _ base: CommitTicket?, _ failures: CommitQueue.Failures,
         _ wanted: CommitDurability, _ onDone: (@Sendable (EngineError?) -> Void)?
@@ -318,10 +318,10 @@ extension Database {
         if let first = start { try write(first, count, at: Int(page) << 12) }
     }
 
-    /// Starts writeback of the commit's pages while its slot is built. Only if the next sync is for this commit alone,
-    /// as far as is known: a sync shared by several commits is faster with all their writes at once. Not if the pages
-    /// are scattered, because each run is a request of its own, nor if they are so many that they are synced next
-    /// anyway, without being hashed first.
+    /// Starts writeback of the commit's pages while its slot is built. Does so only if, as far as is known, the next
+    /// sync is for this commit alone: a sync shared by several commits is faster if it starts all their writes. Does
+    /// nothing if the pages are scattered, because each run is a separate request, or if there are so many that they
+    /// are synced next anyway, without being hashed first.
     private func beginWritebackAlone(_ runs: [Extent]) throws(EngineError) {
         guard runs.count <= 4, Self.byteCount(runs) <= FormatLimits.manifestByteCount,
             !writerLock.isAwaited, queue.monitor.withLock({ queue.commits.isEmpty && queue.unsynced == nil })

@@ -10,9 +10,9 @@
 // works. One sync covers all commits queued in the meantime (group commit): it writes the slot of the last one, whose
 // manifest names the pages of all of them.
 //
-// A relaxed commit writes its slot at once. It overwrites the slot of the previous relaxed commit, never that of the
-// last durable commit, and its manifest names all pages written since the durable one. After a power loss the newest
-// whole slot counts. While any commit is queued, relaxed commits are queued too.
+// A relaxed commit writes its slot immediately. It overwrites the slot of the previous relaxed commit, never that of
+// the last durable commit, and its manifest names all pages written since the durable one. After a power loss the
+// newest complete commit counts. While any commit is queued, relaxed commits are queued too.
 //
 // The state has four parts, each with its own transitions; every transition ends with `assertState()`.
 //

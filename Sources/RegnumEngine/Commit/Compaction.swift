@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces a file by a copy without free space while nobody has it open. A process that opens it in the meantime waits,
-// finds that the path leads to another file, and opens that one. Until the copy is renamed, the old file is the
+// Replaces a file with a copy without free space while no process has it open. A process that opens it in the meantime
+// waits, finds that the path leads to another file, and opens that one. Until the copy is renamed, the old file is the
 // database.
 
 package import RegnumSystem
@@ -32,7 +32,7 @@ extension Database {
         }
     }
 
-    /// Replaces the file at `path` by a copy without free space. Returns false, and does nothing, if there is none or
+    /// Replaces the file at `path` with a copy without free space. Returns false, and does nothing, if there is none or
     /// it is open in this or another process. After an error the file is unchanged, or, if only the final sync of its
     /// folder failed, the copy with the same content.
     package static func compact(
@@ -55,8 +55,9 @@ extension Database {
 }
 
 extension Opening {
-    /// Calls `body` with the file if no other thread or process has it open; nobody can open it in the meantime.
-    /// Returns nil if it is open or still empty, or if the path has come to lead to another file, which sets `isMoved`.
+    /// Calls `body` with the file if no other thread or process has it open; none can open it in the meantime.
+    /// Returns nil if it is open or still empty, or if the path refers to another file by now; the last case sets
+    /// `isMoved`.
     func whileClosed<R>(
         isMoved: inout Bool, until deadline: UInt64, _ body: (Database) throws(EngineError) -> R
     ) throws(EngineError) -> R? {

@@ -58,8 +58,8 @@ struct FileCopy {
             try fileSystem.syncDirectory(containing: path)
             file.close()
         } catch {
-            // In this order: while it is locked, nobody takes it for a leftover. Once it is renamed, another file may
-            // have the temporary name.
+            // In this order: while it is locked, no process takes it for a leftover. Once it is renamed, another file
+            // may have the temporary name.
             if !isRenamed { try? fileSystem.remove(temporary) }
             file.close()
             let known = EngineError(wrapping: error)
@@ -89,7 +89,7 @@ struct FileCopy {
             return (temporary, file)
         }
         if try fileSystem.status(path) != nil { throw EngineError.fileExists(path: path) }
-        // Nobody else may open it until its owner is set: a process that has opened it once can go on reading.
+        // No other user may open it until its owner is set: a process that has opened it can continue reading.
         let made = try TemporaryFile.make(beside: path, permissions: 0o600, in: fileSystem)
         made.file.takeAccess(of: database.file, asReplacement: false)
         return (made.path, made.file)
@@ -142,7 +142,7 @@ struct FileCopy {
         try writeHead(slot)
     }
 
-    /// Writes the slot and the header, after everything else. Nobody can see them before the file has its name.
+    /// Writes the slot and the header, after everything else. No process can see them before the file has its name.
     private func writeHead(_ slot: CommitSlot) throws(EngineError) {
         let page = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 16)
         defer { page.deallocate() }

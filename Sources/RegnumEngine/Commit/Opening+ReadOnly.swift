@@ -27,9 +27,9 @@ extension Opening {
                 return database
             } catch {
                 attempts += 1
-                // Any mismatch may be caused by a write in progress, unless nobody has written in the meantime. If a
-                // `Database` was created before the error, the mismatch is damage, because its version does not change.
-                // The file was closed with that `Database`, so the slots cannot be read here.
+                // Any mismatch may be caused by a write in progress, unless no process has written in the meantime. If
+                // a `Database` was created before the error, the mismatch is damage, because its version does not
+                // change. The file was closed with that `Database`, so the slots cannot be read here.
                 guard let after = try? slotHeads(), let isInUseNow = try? shared.hasOthers(),
                     before != after || isInUseNow && !isInUse
                 else { throw error }
@@ -51,7 +51,7 @@ extension Opening {
     }
 
     /// Returns the slot of the newest version of a file that other processes have open, and the other one if it is
-    /// older. If no slot has that version, returns all slots whose hash holds.
+    /// older. If no slot has that version, returns all slots whose hash is correct.
     func publishedSlots(
         _ shared: LockFile, _ header: FileHeader, _ seal: FileSeal
     ) throws(EngineError) -> [CommitSlot.Placed] {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recovery: which commit of an existing file counts when it is opened, and the repair of the file that follows.
 //
-// Of the two slots the newer one counts if its own hash holds, the file is long enough and every run of its manifest
-// matches its hash in the slot; otherwise the older one counts. A rejected slot is cleared before anything is written,
-// or a later crash could complete its commit. A commit that is known to have been on stable storage, from the
-// clean-shutdown record or from the lock file, always counts: anything missing from it is damage. If its slot does not
-// hold, the clean-shutdown record replaces it. A file whose newest commit counts but has an unreadable catalog or schema
-// is refused, because a program must not go on without data that was acknowledged. Inspectors see the commit before it
-// (`takesOlderCommit`).
+// Of the two slots the newer one counts if its own hash is correct, the file is long enough and every run of its
+// manifest matches its hash in the slot; otherwise the older one counts. A rejected slot is cleared before anything is
+// written, or a later crash could complete its commit. A commit that is known to have been on stable storage, from the
+// clean-shutdown record or from the lock file, always counts: anything missing from it is damage. If its slot is
+// damaged, the clean-shutdown record replaces it. A file whose newest commit counts but has an unreadable catalog or
+// schema is refused, because a program must not continue without data that was acknowledged. Inspectors see the commit
+// before it (`takesOlderCommit`).
 
 import RegnumSystem
 
@@ -38,7 +38,7 @@ extension Opening {
             else { throw why }
             return found
         }
-        // Not if both slots hold: then the file is an earlier copy that was restored.
+        // Not if both slots are valid: then the file is an earlier copy that was restored.
         if let damagedSlot, (slots.first?.slot.version ?? 0) < (lastDurable(shared, header) ?? 0) {
             return try salvagedOrThrow(corrupted("the newest commit's slot is damaged", page: damagedSlot))
         }
@@ -113,7 +113,7 @@ extension Opening {
         return Self.damagedPage(placed, beside: settled)
     }
 
-    /// The page of a slot whose hash does not hold and that was not cleared.
+    /// The page of a slot whose hash is wrong and that was not cleared.
     private func pageOfDamagedSlot(_ slots: [CommitSlot.Placed]) throws(EngineError) -> UInt64? {
         for offset in CommitSlot.byteOffsets where !slots.contains(where: { $0.byteOffset == offset }) {
             let page = try readPage(at: offset)
@@ -124,8 +124,8 @@ extension Opening {
     }
 
     /// Returns the clean-shutdown record as a replacement for a damaged slot, or for the older one. Nil if a slot is as
-    /// new as the record, or newer, unless the only newer one belongs to the next commit, which may have been cut
-    /// short. `slots`: newest first.
+    /// new as the record, or newer, unless the only newer one belongs to the next commit, which may have been
+    /// interrupted. `slots`: newest first.
     private static func replacement(by settled: CommitSlot.Placed, for slots: [CommitSlot.Placed]) -> CommitSlot.Placed?
     {
         let number = settled.slot.version

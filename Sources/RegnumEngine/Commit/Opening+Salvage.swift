@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Salvages a file that has no whole commit, for inspectors (`takesOlderCommit`): a file that was cut off, or whose
-// slots are gone. The newest commit with a readable catalog and schema is shown as it is; damaged blocks are found when
+// Salvages a file without an intact commit, for inspectors (`takesOlderCommit`): a file that was truncated, or whose
+// slots are lost. The newest commit with a readable catalog and schema is shown as it is; damaged blocks are found when
 // they are read.
 //
-// If no slot holds, the blocks identify themselves, and each catalog block is a commit. The tag of the catalog was in
-// the slot, so its bytes are trusted; every block that it leads to is checked. Blocks of encrypted files cannot be
-// identified without the tags in their parents.
+// If no slot is valid, the catalogs are found by searching the file: blocks identify themselves, and each catalog block
+// is a commit. The tag of the catalog was in the slot, so its bytes are trusted; every block that it leads to is
+// checked. Blocks of encrypted files cannot be identified without the tags in their parents.
 
 import RegnumSystem
 
 extension Opening {
-    /// Returns nil if there is no such commit. `slots`: newest first. `why`: what is wrong with them.
+    /// Returns nil if there is no such commit. `slots`: newest first. `why`: the error that they caused.
     func salvaged(
         _ slots: [CommitSlot], _ header: FileHeader, _ seal: FileSeal, _ reader: BlockReader, why: EngineError
     ) -> Database? {
@@ -29,7 +29,7 @@ extension Opening {
         return nil
     }
 
-    /// The number of catalogs that are tried: the blocks that each one leads to are read again.
+    /// The maximum number of catalogs to try. It is small because the blocks below each catalog are read again.
     private static let catalogLimit = 8
 
     /// Returns slots made from the catalogs in the file, newest first.

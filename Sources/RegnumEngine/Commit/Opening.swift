@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens the database at a path: creates a new file, or finds the newest whole commit of an existing one.
+// Opens the database at a path: creates a new file, or finds the newest complete commit of an existing one.
 //
 // Creating a file: everything but page 0 is written and synced, then page 0. A crash in between leaves a file whose
 // first page is zero, no longer than a new file and without any commit after the first: it is created again. A torn
@@ -15,7 +15,7 @@ package struct PassedCommit: Sendable {
     package var why: EngineError
     /// True if the commit's readable remains are shown; false if the commit before it is shown.
     package var isShown = false
-    /// A description for people.
+    /// A description for messages.
     package var words: String {
         "commit \(number): \(why.damage); "
             + (isShown ? "its readable parts are shown" : "the commit before it is shown")
@@ -67,8 +67,8 @@ struct Opening {
         }
     }
 
-    /// Returns nil if the path has come to lead to another file in the meantime: then it must be opened again.
-    /// `deadline` limits the wait for other processes.
+    /// Returns nil if the path refers to another file by now: then it must be opened again. `deadline` limits the wait
+    /// for other processes.
     func makeDatabase(until deadline: UInt64 = FairLock.never) throws(EngineError) -> Database? {
         do throws(EngineError) {
             guard fileSystem.isShared else { return try openAlone(nil) }
@@ -225,7 +225,7 @@ struct Opening {
         return try isUnfinished(count)
     }
 
-    /// True if one of the slots leads to a class: a copy of a database has everything in commit 1.
+    /// True if the catalog of a slot has a class or a schema version: a copy of a database has everything in commit 1.
     private func isFilled(_ slots: [CommitSlot.Placed], _ seal: FileSeal) throws(EngineError) -> Bool {
         let reader = try makeReader(seal)
         return slots.contains { placed in
@@ -235,7 +235,7 @@ struct Opening {
     }
 
     /// True for a file that an interrupted `makeFile` left: zeros except in the pages that it writes. Any other file
-    /// that begins with zeros is somebody's data.
+    /// that begins with zeros contains data of another program.
     private func isUnfinished(_ count: Int) throws(EngineError) -> Bool {
         let reserved = Int(FormatLimits.reservedPages) << 12
         // A file of another length is still being created, by a system that writes zeros to lengthen a file.

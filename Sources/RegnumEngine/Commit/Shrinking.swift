@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shortens a file that has become too long, in small steps with each later commit: while more than half of it is free,
 // each commit also moves some blocks from the second half of the file to free pages in the first. The pages that they
-// leave become free when no version needs them, and the free end of the file is cut off (`FreeSpace.trim`,
+// leave become free when no version needs them, and the free end of the file is truncated (`FreeSpace.trim`,
 // `Database.shrinkIfLong`).
 //
 // A moved block has new refs above it, so its path is rewritten as for any change; no value changes, and `TableDiff`

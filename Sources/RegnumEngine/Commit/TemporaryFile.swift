@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An unfinished file, in the same directory as the path that it is made for. Its creator holds a byte lock on it until
-// it is finished, so that a leftover of a killed process can be told from a file in use. The next process that creates
-// such a file at that path, or deletes the file at that path, removes the leftover.
+// it is finished, so that a leftover of a killed process can be distinguished from a file in use. The next process that
+// creates such a file at that path, or deletes the file at that path, removes the leftover.
 //
 // The names are numbered, so that leftovers are found without listing the folder, and no other program has a reason to
 // choose them. Between creating and locking a file, another process may take it for a leftover: its creator therefore
@@ -17,7 +17,7 @@ package struct TemporaryFile: Sendable {
     private let removeCompanions: @Sendable (String) -> Void
 
     private static let lockedByte = 1 << 62 + 2
-    /// The numbers in the names. If more files exist at the same time, they get names that nobody searches for.
+    /// The numbers in the names. If more files exist at the same time, they get names that no process searches for.
     private static let numbers = 0..<8
 
     private static func numbered(_ path: String, _ number: Int) -> String { "\(path).regnum-\(number).tmp" }
@@ -51,7 +51,8 @@ package struct TemporaryFile: Sendable {
         let made = TemporaryFile(path: name, file: file, fileSystem: fileSystem, removeCompanions: removeCompanions)
         let isLocked: Bool
         do throws(SystemError) { isLocked = try file.tryLock(byte: lockedByte) } catch {
-            // Without the lock other processes would take it for a leftover: a name that nobody searches for is better.
+            // Without the lock other processes would take it for a leftover: a name that no process searches for is
+            // better.
             made.remove()
             return nil
         }
@@ -87,7 +88,7 @@ package struct TemporaryFile: Sendable {
     package func remove() {
         removeCompanions(path)
         try? fileSystem.remove(path)
-        // Last: while it is locked, nobody takes it for a leftover.
+        // Last: while it is locked, no process takes it for a leftover.
         file.close()
     }
 }

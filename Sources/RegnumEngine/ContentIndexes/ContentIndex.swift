@@ -46,8 +46,8 @@ package final class ContentIndex {
 }
 
 extension Table {
-    /// Returns descriptions of what is wrong with the full-text or geospatial index of a column. Looks up every
-    /// expected entry and compares their number with that of the tree.
+    /// Returns the findings in the full-text or geospatial index of a column. Looks up every expected entry and
+    /// compares their number with that of the tree.
     func contentFindings(_ column: Int) throws(EngineError) -> [String] {
         definition.columns[column].type == .string ? try textFindings(column) : try placeFindings(column)
     }

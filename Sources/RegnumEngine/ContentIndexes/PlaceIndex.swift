@@ -178,7 +178,7 @@ extension Table {
         return keys
     }
 
-    /// Returns descriptions of what is wrong with a geospatial index.
+    /// Returns the findings in a geospatial index.
     func placeFindings(_ column: Int) throws(EngineError) -> [String] {
         let tree = try placeTree(column)
         var entries = 0

@@ -4,8 +4,7 @@
 import RegnumSystem
 
 extension Table {
-    /// Returns descriptions of what is wrong. Looks up every expected entry and compares their number with that of the
-    /// tree.
+    /// Returns the findings. Looks up every expected entry and compares their number with that of the tree.
     func textFindings(_ column: Int) throws(EngineError) -> [String] {
         let tree = try textTree(column)
         var entries = 0

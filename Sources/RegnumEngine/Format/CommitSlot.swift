@@ -22,12 +22,12 @@
 // the runs are those of the encrypted bytes in the file.
 //
 // The manifest names all pages written since the durable commit before it: several commits may have become durable
-// together, or may not be durable yet. A commit is whole if its slot's hash holds and each run of its manifest matches
-// its hash in the slot: so one sync for data and slot together is enough.
+// together, or may not be durable yet. A commit is complete if its slot's hash is correct and each run of its manifest
+// matches its hash in the slot: so one sync for data and slot together is enough.
 //
 // The clean-shutdown record, at byte 57,344, is a copy of the slot of a commit that is on stable storage, as a two-step
 // commit without a manifest. A process that has written to the file writes it when it closes the file, and does not
-// sync it: it is either whole, or its hash does not hold. From then on any mismatch with the manifest of that commit is
+// sync it: it is either complete, or its hash is wrong. From then on any mismatch with the manifest of that commit is
 // damage, not an interrupted commit; and if its slot is damaged, the record replaces it. The next commit clears the
 // record, with the sync of that commit; until then the record may exist beside a newer slot, and is ignored. A second
 // copy is at byte 8,192, because a run of pages may be damaged together; of the two, the one with the higher number
@@ -154,7 +154,7 @@ package struct CommitSlot: Sendable, Equatable {
         offset == FormatLimits.slotAByteOffset ? FormatLimits.slotBByteOffset : FormatLimits.slotAByteOffset
     }
 
-    /// Reads the slots of the file whose hash holds, with their byte offsets.
+    /// Reads the slots of the file whose hash is correct, with their byte offsets.
     static func readAll(_ file: any File, seal: FileSeal) throws(SystemError) -> [Placed] {
         let page = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 16)
         defer { page.deallocate() }
@@ -170,7 +170,7 @@ package struct CommitSlot: Sendable, Equatable {
         FormatLimits.settledSlotByteOffset, FormatLimits.settledSlotCopyByteOffset,
     ]
 
-    /// Reads the clean-shutdown record; nil if no copy of it holds.
+    /// Reads the clean-shutdown record; nil if neither copy is valid.
     static func readSettled(_ file: any File, seal: FileSeal) throws(SystemError) -> Placed? {
         let page = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 16)
         defer { page.deallocate() }

@@ -251,7 +251,7 @@ extension Table {
         return broken
     }
 
-    /// Returns descriptions of what is wrong with a constraint and its tree.
+    /// Returns the findings in a constraint and its tree.
     func findings(_ unique: UniqueTree) throws(EngineError) -> [String] {
         var entries = 0
         var (missing, doubled) = (RepeatedFindings(), RepeatedFindings())

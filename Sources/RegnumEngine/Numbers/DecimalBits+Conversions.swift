@@ -58,7 +58,7 @@ extension DecimalBits {
 
 extension DecimalBits {
     /// Parses `12`, `-1.5`, `.5`, `1.5E-3`, `nan`, `snan`, `inf` and `infinity`, in upper or lower case. Any other text
-    /// gives NaN. Digits after the 34th are rounded, half to even.
+    /// becomes NaN. Digits after the 34th are rounded, half to even.
     package init(_ text: String) {
         var text = text
         self = text.withUTF8 { DecimalBits.parsed($0) } ?? .nan
@@ -95,7 +95,7 @@ extension DecimalBits {
             } else if byte.isDigit {
                 hasDigits = true
                 let digit = byte - UInt8(ascii: "0")
-                // 38 digits are exact; later ones only show that there is a rest.
+                // 38 digits are exact; later ones only show whether there is a remainder.
                 if taken < 38 {
                     coefficient = coefficient * 10 + UInt128(digit)
                     if coefficient != 0 { taken += 1 }

@@ -102,7 +102,7 @@ extension DecimalBits {
         return packed(isNegative, quotient.low + (isUp ? 1 : 0), exponent + drop)
     }
 
-    /// Packs a coefficient of at most 10^34 and an exponent that is not too small into the number's only form, or
+    /// Packs a coefficient of at most 10^34 and an exponent that is not too small into the canonical form, or returns
     /// infinity.
     private static func packed(_ isNegative: Bool, _ coefficient: UInt128, _ exponent: Int) -> DecimalBits {
         if coefficient == 0 { return .zero }
@@ -133,7 +133,7 @@ extension DecimalBits {
         return DecimalBits(isNegative, coefficient, exponent)
     }
 
-    /// The number's only form, for words that no operation here produced.
+    /// The canonical form, for words that no operation here produced.
     package var canonical: DecimalBits {
         if isNaN { return isSignaling ? .signalingNaN : .nan }
         if isInfinite { return DecimalBits.infinite(isNegative) }
@@ -236,7 +236,7 @@ extension DecimalBits {
         if b.isZero { return a.isZero ? .nan : infinite(isNegative) }
         if a.isZero { return .zero }
         let divisor = b.coefficient
-        // Gives the quotient 35 or 36 digits.
+        // The quotient then has 35 or 36 digits.
         let shift = 35 + PowersOfTen.digitCount(divisor) - PowersOfTen.digitCount(a.coefficient)
         let (quotient, remainder) = WideInteger(a.coefficient).timesPowerOfTen(shift).divided(by: divisor)
         return rounded(isNegative, quotient, a.exponent - b.exponent - shift, hasMore: remainder != 0)

@@ -2,8 +2,8 @@
 // Tests a whole string or data column of one group. At most 1,024 rows per call; any thread.
 
 package enum TextScan {
-    /// Sets the rows that pass in `out`. Rows whose bytes are in blocks of their own (`isBlob`) are set in `undecided`
-    /// and clear in `out`. A null row matches `notEqual` only. Allocates only for [d].
+    /// Sets the rows that match in `out`. A row whose bytes are in a block of its own (`isBlob`) is set in `undecided`
+    /// and clear in `out`. A null row matches `notEqual` only. Allocates only for a diacritic-insensitive test.
     package static func scan(
         _ column: ColumnView, _ count: Int, _ test: BytesTest, _ out: RowBitmap, undecided: RowBitmap
     ) {
@@ -16,7 +16,7 @@ package enum TextScan {
         out.subtractRows(undecided)
     }
 
-    /// Selects the rows whose value is in the set; otherwise as above.
+    /// Sets the rows whose value is in the set. Otherwise like the function above.
     package static func scan(
         _ column: ColumnView, _ count: Int, _ set: ByteStringSet, _ out: RowBitmap, undecided: RowBitmap
     ) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the hash tables of user-supplied values: a secret factor, so that nobody can construct many values that
-// collide, and a measure of collisions.
+// Shared by the hash tables of user-supplied values: a secret factor, so that an attacker cannot construct many values
+// that collide, and a measure of collisions.
 
 package enum ValueHash {
     /// A random odd number, different in each run of the program, as the seed of Swift's own sets is, and constant

@@ -161,7 +161,8 @@ package struct RecordedSpace: Sendable {
         for record in records.reversed() {
             try space.free.take(record.taken, below: highWater, outOf: &pending, newest)
             try space.free.release(record.freed, below: highWater, &pending)
-            // Pages that the commit gave up at the end of the file are no longer free; they are new when taken again.
+            // Pages that the commit removed at the end of the file are no longer free; they are new when allocated
+            // again.
             if record.highWater < highWater {
                 let tail = Extent(page: record.highWater, pageCount: Int(highWater - record.highWater))
                 Self.remove([tail], from: &pending)

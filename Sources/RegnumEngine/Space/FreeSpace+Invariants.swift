@@ -5,7 +5,8 @@ extension FreeSpace {
     /// In debug builds, files of more pages than this (256 MiB) are not checked at each commit.
     private static let checkedPages: UInt64 = 1 << 16
 
-    /// Returns a description of each violated invariant; empty if all hold. O(pages / 64 + n log n) for n pending extents.
+    /// Returns a description of each violated invariant; empty if all hold. O(pages / 64 + n log n) for n pending
+    /// extents.
     func findings() -> [String] {
         var findings: [String] = []
         let extents = freeExtents

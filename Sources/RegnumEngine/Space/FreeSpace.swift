@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pages of the file that may be written. Owned by the holder of the writer lock. `FreeSpace+Placement.swift` decides
-// which of them a commit takes.
+// The pages of the file that may be written. Owned by the holder of the writer lock. `FreeSpace+Placement.swift`
+// decides which of them a commit takes.
 //
 // Laws
 //  1. A page below the high-water mark is in exactly one state: reserved, live in some version that can still be
@@ -230,7 +230,7 @@ package struct FreeSpace: Sendable {
         return runs
     }
 
-    /// Gives up the free pages at the end of the file, so that it can be truncated and the next commits append there.
+    /// Removes the free pages at the end of the file, so that it can be truncated and the next commits append there.
     package mutating func trim() {
         var end = highWater
         while end > FormatLimits.reservedPages, isFree(end - 1) { end -= 1 }

@@ -125,7 +125,7 @@ final class SpaceManager {
     }
 
     /// True for a block in the second half of a file that is more than half free: when it is written again it moves to
-    /// lower pages, and the end of the file can be cut.
+    /// lower pages, and the end of the file can be truncated.
     func keepsFileLong(_ ref: BlockRef) -> Bool {
         guard let space = recorded?.free, !ref.isPending else { return false }
         return space.isMostlyFree && ref.page > space.highWater / 2

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Delete rules: what happens to the objects at the far end of a link when the object at its near end is deleted. Both
-// ends of a link may have a rule: `deleteRule` applies when the object that holds the link is deleted, `originRule`
-// when the object that it points to is.
+// Delete rules: the effect that deleting the object at one end of a link has on the object at the other end. Both ends
+// of a link may have a rule: `deleteRule` applies when the object that holds the link is deleted, `originRule` when the
+// object that it points to is.
 //
 //   1. plan     from the objects to be deleted, follow cascading links and ownership until no new object is found
 //   2. deny     an object of the plan with a denying link to or from an object outside the plan denies all of it

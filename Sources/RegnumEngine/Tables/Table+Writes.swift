@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Changes to the objects of a table, in a write transaction.
 //
-// Laws kept here
+// Laws maintained here
 //  1. An index holds one entry for each object: its value (or null) and its key.
 //  2. The backlink tree of a link or mixed column holds one entry for each link: target, object.
 //  3. A full-text index holds one entry for each word of each object's text, a geospatial index one for its location.

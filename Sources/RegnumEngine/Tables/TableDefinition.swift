@@ -35,8 +35,8 @@ package enum ColumnType: UInt8, Sendable, CaseIterable {
 /// Whether a column holds one value or a collection. The raw value is stored on disk.
 package enum CollectionKind: UInt8, Sendable { case none = 0, list, set, dictionary }
 
-/// What happens to the objects at the far end of a link when the object at its near end is deleted. The raw value is
-/// stored on disk.
+/// The effect that deleting the object at one end of a link has on the object at the other end. The raw value is stored
+/// on disk.
 package enum LinkRule: UInt8, Sendable, CaseIterable {
     /// They stay, and the link is cleared.
     case nullify = 0

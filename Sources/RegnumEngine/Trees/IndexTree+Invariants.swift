@@ -3,7 +3,7 @@
 // (IndexNodeLayout.check).
 
 extension IndexTree {
-    /// Returns a description of each violated invariant; empty if the tree is sound. Reads every node. Throws if a
+    /// Returns a description of each violated invariant; empty if the tree is intact. Reads every node. Throws if a
     /// block cannot be read at all.
     package func findings() throws(EngineError) -> [String] {
         var result: [String] = []

@@ -57,7 +57,7 @@ extension Database {
     /// Always false for an encrypted file: its slots cannot be read this way, and pages read before are decrypted
     /// copies in private memory.
     private var hasLaterSlots: Bool {
-        // Asked twice: one unfortunate reading must not end a program.
+        // Checked twice: a single inconsistent read must not end the program.
         seesLaterSlots && seesLaterSlots
     }
 

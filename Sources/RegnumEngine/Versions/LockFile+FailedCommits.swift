@@ -9,7 +9,7 @@
 //
 //  1  write to no free page before that end, only after it and at the end of the file, so the pages that the failed
 //     commits have written stay intact
-//  2  give no version a number that a failed commit had: the blocks that failed commits share with the version they
+//  2  assign no version the number of a failed commit: the blocks that failed commits share with the version they
 //     were built on are needed up to those numbers, so the pins keep them
 //
 // This ends with the last of those sessions, or with the process. Damaged words count as zero: if the disk has failed
@@ -27,8 +27,8 @@ extension LockFile {
     private static let failedWord = 66
     static let failedEndWord = 67
 
-    /// Publishes `failed` until `clearFailed`; false if nobody can see it. Requires the writer lock, so that the next
-    /// holder reads it.
+    /// Publishes `failed` until `clearFailed`; false if no other process can see it. Requires the writer lock, so that
+    /// the next holder reads it.
     func showFailed(_ failed: Failed) -> Bool {
         guard slot >= 0, isMapped else { return false }
         self.failed = failed

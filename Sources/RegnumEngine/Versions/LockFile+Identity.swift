@@ -42,7 +42,7 @@ extension LockFile {
 
     func isValid(_ header: FileHeader) -> Bool { file.map { isHead(base, of: $0, header) } ?? false }
 
-    /// True if the bytes at `base` are the head of a lock file of this database, written since the machine started.
+    /// True if the bytes at `base` are the header of a lock file of this database, written since the machine started.
     func isHead(_ base: UnsafeRawPointer, of file: any File, _ header: FileHeader) -> Bool {
         guard base.load(as: UInt64.self) == Self.magic,
             base.load(fromByteOffset: 8, as: UInt64.self) == header.identifierLow,
@@ -67,7 +67,7 @@ extension LockFile {
     }()
 
     /// The last version that earlier processes knew to be on stable storage, if the lock file that they left records
-    /// one since the machine started. Requires the opening lock, while nobody has the file open.
+    /// one since the machine started. Requires the opening lock, while no process has the file open.
     func lastDurable(_ header: FileHeader) -> UInt64? { shownAtPath(header, at: Self.durableOffset) }
 
     /// The newest version according to the lock file at the path, if that is in use; for readers that do not join.

@@ -27,7 +27,7 @@
 // Processes that want to be notified of commits watch this file. A writer notifies them by writing the byte at 1024,
 // whose value has no meaning.
 //
-//   locked bytes, of the database file rather than of this one, which anybody may delete: 2^62 the writer ·
+//   locked bytes, of the database file rather than of this one, which any program may delete: 2^62 the writer ·
 //   2^62 + 1 opening · 2^62 + 1,000 + i the process of slot i, held as long as it has the file open. The slot bytes
 //   are locked in this file too, so that it is not taken over for another database file.
 //
@@ -94,7 +94,7 @@ final class LockFile: @unchecked Sendable {
         guard isOurs else { return }
         if slot >= 0 {
             if isMapped { clearSlot(slot) }
-            // Before the lock file is closed: otherwise an opener could find a process whose lock file nobody uses.
+            // Before the lock file is closed: otherwise an opener could find a process that has no lock file open.
             database.unlock(byte: Self.firstSlotByte + slot)
         }
         slot = -1
@@ -207,7 +207,7 @@ final class LockFile: @unchecked Sendable {
     }
 
     /// Initialises the shared state: no other process has the file open. Requires the opening lock. `permissions` are
-    /// the database file's. `isDurable` says that the newest version is known to be on stable storage; otherwise that
+    /// the database file's. `isDurable` is true if the newest version is known to be on stable storage; otherwise that
     /// is taken from the state that the last process left since the machine started.
     func reset(
         _ header: FileHeader, newest: UInt64, isDurable: Bool, permissions: UInt32
@@ -242,7 +242,7 @@ final class LockFile: @unchecked Sendable {
         try claimSlot()
     }
 
-    /// Zeroes everything that was in use, which is every slot if the head is not valid. Skips pages that are zero
+    /// Zeroes everything that was in use, which is every slot if the header is not valid. Skips pages that are zero
     /// already: the first store to a page of a mapped file is a page fault, and so are some first loads.
     private func clear(_ header: FileHeader) {
         let pageByteCount = FormatLimits.pageByteCount
@@ -293,8 +293,8 @@ final class LockFile: @unchecked Sendable {
         return false
     }
 
-    /// Creates the file under a temporary name: nobody sees half of it, and a process that has the old one open keeps
-    /// it.
+    /// Creates the file under a temporary name, so that no process sees an incomplete file, and a process that has the
+    /// old file open keeps it.
     private func make() throws(SystemError) {
         let temporary = fileSystem.unusedPath(beside: path)
         let made = try fileSystem.open(temporary, .createNew(permissions: 0o600))
@@ -481,7 +481,8 @@ final class LockFile: @unchecked Sendable {
         return noted != now
     }
 
-    /// Records that the first non-durable commit since all were durable was published, after `failures` failed syncs.
+    /// Records that a commit that is not durable was published, with only durable ones before it, after `failures`
+    /// failed syncs.
     func noteUnsynced(_ failures: UInt64?) {
         if let failures, isMapped { word(at: Self.unsyncedFailuresOffset).value = failures }
     }
@@ -490,8 +491,8 @@ final class LockFile: @unchecked Sendable {
         if isMapped { word(at: Self.failuresOffset).update { (($0 ?? 0) + 1) & (1 << 47 - 1) } }
     }
 
-    /// Rewrites the head after damage. Pins of other processes count as unknown until they publish them again. Requires
-    /// the writer lock.
+    /// Rewrites the header after damage. Pins of other processes count as unknown until they publish them again.
+    /// Requires the writer lock.
     func restore(_ header: FileHeader, newest: UInt64, pins: some Collection<UInt64>) {
         guard isMapped, slot >= 0 else { return }
         showAll(pins, newest)

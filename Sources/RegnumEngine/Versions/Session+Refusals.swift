@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transactions that can only be rolled back, because a rule of the file was broken or a change stopped halfway.
 //
-// A change touches rows, indexes and backlinks in turn. If it meets damage in between, some of them have the new state
-// and some the old one, and only a rollback makes them consistent again. So every change that can stop halfway runs
-// inside `change`, or reports its failure through `unfinished`.
+// A change touches rows, indexes and backlinks in turn. If it encounters damage in between, some of them have the new
+// state and some the old one, and only a rollback makes them consistent again. So every change that can stop halfway
+// runs inside `change`, or reports its failure through `unfinished`.
 
 extension Session {
     /// In a write: marks the transaction as one that can only be rolled back. `commitWrite` then throws `.refused` with

@@ -444,8 +444,8 @@ package final class Session {
         if made.isFileLong { database.shrinkIfLong(current) }
     }
 
-    /// Like `commitWrite`, but does not wait: the session shows the changes now, others when they are durable. Then
-    /// `onDone` is called, on any thread; after an error the changes are abandoned and `comeBack` is due.
+    /// Like `commitWrite`, but does not wait: the session shows the changes immediately, others when they are durable.
+    /// Then `onDone` is called, on any thread; after an error the changes are abandoned and `comeBack` is due.
     package func commitWriteLater(
         _ wanted: CommitDurability? = nil, _ onDone: @escaping @Sendable (EngineError?) -> Void
     ) throws(EngineError) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packs the values of sort keys into adjacent bits, most significant first, up to 128 bits a row.
+// Packs the values of sort keys into adjacent bits, most significant first, up to 128 bits per row.
 
 import RegnumEngine
 
@@ -106,7 +106,7 @@ struct KeyPacking {
 
     // MARK: Filling
 
-    /// ORs the bits into zeroed entries, one per row; bits beyond `room` are cut off. Nulls come first, or last in
+    /// ORs the bits into zeroed entries, one per row; bits beyond `room` are dropped. Nulls come first, or last in
     /// descending order.
     func fill<Entry: SortEntry>(_ entries: UnsafeMutablePointer<Entry>, _ rows: RowList, room: UInt64 = limit) {
         var offset: UInt64 = 0
@@ -187,7 +187,7 @@ struct KeyPacking {
 
     // MARK: Bits
 
-    /// The position of a value: the number of low bits cut off from it, and the number of bits after it.
+    /// The position of a value: the number of its low bits that were dropped, and the number of bits after it.
     private struct Place {
         let cut: UInt64
         let behind: UInt64

@@ -5,9 +5,9 @@ package import RegnumEngine
 
 /// Statistics of one run of a query.
 package struct QueryRun: Sendable {
-    /// The columns whose indexes found the rows or gave their order; empty for a scan.
+    /// The columns whose indexes found the rows or determined their order; empty for a scan.
     package var indexes: [Int] = []
-    /// True if the indexes gave the result without reading objects.
+    /// True if the indexes produced the result without reading objects.
     package var isByIndexAlone = false
     /// The estimated number of rows to examine.
     package var estimatedRows = 0

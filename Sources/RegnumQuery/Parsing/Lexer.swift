@@ -49,7 +49,7 @@ struct Lexer {
         position + distance < bytes.count ? bytes[position + distance] : 0
     }
 
-    /// Skips blanks and returns the position after them.
+    /// Skips white space and returns the position after it.
     mutating func skipBlanks() -> Int {
         while position < bytes.count, bytes[position] == 32 || (9...13).contains(bytes[position]) {
             position += 1

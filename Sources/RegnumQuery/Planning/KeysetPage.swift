@@ -4,7 +4,7 @@
 package import RegnumEngine
 
 extension BoundPredicate {
-    /// Holds for the objects that come after `key` in the order of `keys`, with ties broken by key. Each sort key comes
+    /// True for the objects that come after `key` in the order of `keys`, with ties broken by key. Each sort key comes
     /// with the value that the object has there. The sort keys must not contain links.
     package static func behind(_ key: ObjectKey, _ keys: [(key: SortKey, value: Value)]) -> BoundPredicate {
         var behind = BoundPredicate.test(BoundPath(end: .object), .link(.greater, key))

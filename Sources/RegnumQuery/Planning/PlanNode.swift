@@ -225,7 +225,7 @@ extension PlanNode {
     /// The node, evaluated on the object `levels` SUBQUERY levels outwards.
     fileprivate func outward(_ levels: Int) -> PlanNode { levels == 0 ? self : .outer(levels, self) }
 
-    /// The approximate cost in ns a row, slightly less for selective conditions.
+    /// The approximate cost in ns per row, slightly less for selective conditions.
     var cost: Double {
         switch self {
         case .constant, .piece: 0

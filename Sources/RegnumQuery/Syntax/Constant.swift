@@ -10,7 +10,7 @@ package struct ObjectArgument: Sendable {
     package var key: ObjectKey
     package var className: String
     package var isDeleted: Bool
-    /// True if the object belongs to another Realm than the one queried.
+    /// True if the object belongs to a Realm other than the one queried.
     package var isOfOtherRealm: Bool
     /// The object, for code that knows its class. Like the argument itself, it is only used while predicates are
     /// created and bound.

@@ -17,7 +17,7 @@
     }
 
     extension ObservationSource where Output: RealmCollection {
-        /// The collection, and again after each change.
+        /// The collection at the start, and after each change.
         static func values(of collection: Output, _ keyPaths: [String]?) -> ObservationSource {
             ObservationSource(realm: { collection.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in
                 collection.observe(keyPaths: keyPaths, on: queue) { change in
@@ -47,7 +47,7 @@
     }
 
     extension ObservationSource where Output: RealmKeyedCollection {
-        /// The map, and again after each change.
+        /// The map at the start, and after each change.
         static func values(of map: Output, _ keyPaths: [String]?) -> ObservationSource {
             ObservationSource(realm: { map.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in
                 map.observe(keyPaths: keyPaths, on: queue) { change in
@@ -121,7 +121,7 @@
             }
         }
 
-        /// The projected collection, and again after each change.
+        /// The projected collection at the start, and after each change.
         static func values<V>(of values: ProjectedCollection<V>, _ keyPaths: [String]?) -> ObservationSource
         where Output == ProjectedCollection<V> {
             ObservationSource(realm: { values.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in

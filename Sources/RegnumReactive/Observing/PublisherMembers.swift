@@ -48,15 +48,15 @@
         /// Sends the current map, then its changes.
         public var changesetPublisher: RealmPublishers.MapChangeset<Self> { .init(.changes(of: self, nil)) }
 
-        /// Sends the current map, then its changes; of modifications, only those of the key paths count.
+        /// Sends the current map, then its changes. Modifications outside the key paths are ignored.
         public func changesetPublisher(keyPaths: [String]?) -> RealmPublishers.MapChangeset<Self> {
             .init(.changes(of: self, keyPaths))
         }
 
-        /// Sends the map, and again after each change.
+        /// Sends the map at the start, and after each change.
         public var collectionPublisher: RealmPublishers.Value<Self> { .init(.values(of: self, nil)) }
 
-        /// Sends the map, and again after each change; of modifications, only those of the key paths count.
+        /// Sends the map at the start, and after each change. Modifications outside the key paths are ignored.
         public func collectionPublisher(keyPaths: [String]?) -> RealmPublishers.Value<Self> {
             .init(.values(of: self, keyPaths))
         }
@@ -70,12 +70,12 @@
     }
 
     extension ProjectedCollection {
-        /// Sends the values, and again after each change to them.
+        /// Sends the values at the start, and after each change to them.
         public var collectionPublisher: RealmPublishers.Value<ProjectedCollection> {
             collectionPublisher(keyPaths: nil)
         }
 
-        /// Sends the values, and again after each change; of modifications, only those of the key paths count.
+        /// Sends the values at the start, and after each change. Modifications outside the key paths are ignored.
         public func collectionPublisher(keyPaths: [String]?) -> RealmPublishers.Value<ProjectedCollection> {
             .init(.values(of: self, keyPaths))
         }
@@ -85,7 +85,7 @@
             changesetPublisher(keyPaths: nil)
         }
 
-        /// Sends the current values, then their changes; of modifications, only those of the key paths count.
+        /// Sends the current values, then their changes. Modifications outside the key paths are ignored.
         public func changesetPublisher(
             keyPaths: [String]?
         ) -> RealmPublishers.ProjectedCollectionChangeset<Value> {
@@ -99,10 +99,10 @@
         /// Sends after each change to the collection.
         public var objectWillChange: RealmPublishers.WillChange<Self> { .init(ObservationSource(changing: self)) }
 
-        /// Sends the collection, and again after each change.
+        /// Sends the collection at the start, and after each change.
         public var collectionPublisher: RealmPublishers.Value<Self> { .init(.values(of: self, nil)) }
 
-        /// Sends the collection, and again after each change; of modifications, only those of the key paths count.
+        /// Sends the collection at the start, and after each change. Modifications outside the key paths are ignored.
         public func collectionPublisher(keyPaths: [String]?) -> RealmPublishers.Value<Self> {
             .init(.values(of: self, keyPaths))
         }
@@ -110,7 +110,7 @@
         /// Sends the current collection, then its changes.
         public var changesetPublisher: RealmPublishers.CollectionChangeset<Self> { .init(.changes(of: self, nil)) }
 
-        /// Sends the current collection, then its changes; of modifications, only those of the key paths count.
+        /// Sends the current collection, then its changes. Modifications outside the key paths are ignored.
         public func changesetPublisher(keyPaths: [String]?) -> RealmPublishers.CollectionChangeset<Self> {
             .init(.changes(of: self, keyPaths))
         }
@@ -148,10 +148,10 @@
         /// Sends after each change to the sections.
         public var objectWillChange: RealmPublishers.WillChange<Self> { .init(ObservationSource(changing: self)) }
 
-        /// Sends the sections, and again after each change.
+        /// Sends the sections at the start, and after each change.
         public var collectionPublisher: RealmPublishers.Value<Self> { .init(.values(of: self, nil)) }
 
-        /// Sends the sections, and again after each change; of modifications, only those of the key paths count.
+        /// Sends the sections at the start, and after each change. Modifications outside the key paths are ignored.
         public func collectionPublisher(keyPaths: [String]?) -> RealmPublishers.Value<Self> {
             .init(.values(of: self, keyPaths))
         }
@@ -161,7 +161,7 @@
             .init(.changes(of: self, nil))
         }
 
-        /// Sends the current sections, then their changes; of modifications, only those of the key paths count.
+        /// Sends the current sections, then their changes. Modifications outside the key paths are ignored.
         public func changesetPublisher(keyPaths: [String]?) -> RealmPublishers.SectionedResultsChangeset<Self> {
             .init(.changes(of: self, keyPaths))
         }
@@ -214,14 +214,14 @@
         changesetPublisher(projection, keyPaths: keyPaths.map { _name(for: $0) })
     }
 
-    /// Sends the collection, and again after each change.
+    /// Sends the collection at the start, and after each change.
     public func valuePublisher<T: RealmCollection>(
         _ collection: T, keyPaths: [String]? = nil
     ) -> RealmPublishers.Value<T> {
         .init(.values(of: collection, keyPaths))
     }
 
-    /// Sends the map, and again after each change.
+    /// Sends the map at the start, and after each change.
     public func valuePublisher<T: RealmKeyedCollection>(
         _ map: T, keyPaths: [String]? = nil
     ) -> RealmPublishers.Value<T> {

@@ -43,9 +43,9 @@
     public typealias RealmReactiveResults<Value> = (value: Value, changes: RealmChangeset?)
 
     extension RealmPublishers {
-        /// Sends the collection, and again after each change. With `synchronousStart` the first value is sent during
-        /// subscription, otherwise at the next turn; with a queue, always on the queue. `keyPaths`: only changes to
-        /// these count as modifications.
+        /// Sends the collection at the start, and after each change. With `synchronousStart` the first value is sent
+        /// during subscription, otherwise at the next turn; with a queue, always on the queue. `keyPaths`: only changes
+        /// to these count as modifications.
         public static func collection<C: RealmCollection>(
             from collection: C, synchronousStart: Bool = true, keyPaths: [String]? = nil,
             on queue: DispatchQueue? = nil
@@ -56,7 +56,8 @@
                 on: queue)
         }
 
-        /// Sends the elements, and again after each change. See `collection(from:synchronousStart:keyPaths:on:)`.
+        /// Sends the elements at the start, and after each change. See
+        /// `collection(from:synchronousStart:keyPaths:on:)`.
         public static func array<C: RealmCollection>(
             from collection: C, synchronousStart: Bool = true, keyPaths: [String]? = nil,
             on queue: DispatchQueue? = nil
@@ -68,7 +69,8 @@
                 on: queue)
         }
 
-        /// Sends the collection with nil, then with each change. See `collection(from:synchronousStart:keyPaths:on:)`.
+        /// Sends the collection with nil for its changes, then with each change. See
+        /// `collection(from:synchronousStart:keyPaths:on:)`.
         public static func changeset<C: RealmCollection>(
             from collection: C, synchronousStart: Bool = true, keyPaths: [String]? = nil,
             on queue: DispatchQueue? = nil
@@ -80,7 +82,8 @@
                 on: queue)
         }
 
-        /// Sends the elements with nil, then with each change. See `collection(from:synchronousStart:keyPaths:on:)`.
+        /// Sends the elements with nil for their changes, then with each change. See
+        /// `collection(from:synchronousStart:keyPaths:on:)`.
         public static func arrayWithChangeset<C: RealmCollection>(
             from collection: C, synchronousStart: Bool = true, keyPaths: [String]? = nil,
             on queue: DispatchQueue? = nil
@@ -144,12 +147,12 @@
         /// Returns the collection with its type erased.
         public func toAnyCollection() -> AnyRealmCollection<Element> { AnyRealmCollection(self) }
 
-        /// Sends the elements at the next turn, and again after each change.
+        /// Sends the elements at the next turn, and after each change.
         public var arrayPublisher: RealmPublishers.Observation<[Element], Never> {
             RealmPublishers.array(from: self, synchronousStart: false)
         }
 
-        /// Sends the elements with nil at the next turn, then with each change.
+        /// Sends the elements with nil for their changes at the next turn, then with each change.
         public var arrayWithChangesetPublisher: RealmPublishers.Observation<([Element], RealmChangeset?), Never> {
             RealmPublishers.arrayWithChangeset(from: self, synchronousStart: false)
         }

@@ -44,8 +44,8 @@
             return map { $0.filter(predicate) }
         }
 
-        /// Sends the collection with nil, then with each change, until the subscription ends. A new collection from
-        /// upstream replaces the previous one.
+        /// Sends the collection with nil for its changes, then with each change, until the subscription ends. A new
+        /// collection from upstream replaces the previous one.
         public func reactive() -> AnyPublisher<RealmReactiveResults<Output>, Failure>
         where Output: RealmCollection {
             map { $0.reactive().setFailureType(to: Failure.self) }.switchToLatest().eraseToAnyPublisher()
@@ -53,7 +53,7 @@
     }
 
     extension RealmCollection {
-        /// Sends the collection with nil, then with each change.
+        /// Sends the collection with nil for its changes, then with each change.
         public func reactive() -> RealmPublishers.Observation<RealmReactiveResults<Self>, Never> {
             .init(
                 Rewritten.changesets(

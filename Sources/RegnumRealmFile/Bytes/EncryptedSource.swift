@@ -31,8 +31,8 @@
         private var metadata = [UInt8](repeating: 0, count: pageByteCount)
         private var metadataGroup = -1
         private var page = [UInt8](repeating: 0, count: pageByteCount)
-        /// The pages without contents that were read so far. A write that was interrupted leaves such pages, which no node
-        /// uses, in valid files.
+        /// The pages without contents that were read so far. A write that was interrupted leaves such pages, which no
+        /// node uses, in valid files.
         private var gaps: [Int: Gap] = [:]
 
         init(_ plain: PlainSource, key: [UInt8]) throws(RealmFileError) {

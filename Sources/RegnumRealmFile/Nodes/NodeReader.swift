@@ -52,8 +52,8 @@ final class NodeReader {
     /// The number of texts read so far in which invalid UTF-8 was replaced by U+FFFD. A text that is decoded in advance
     /// is counted each time it is read.
     var replacedTexts = 0
-    /// Links read so far whose target was deleted on another device. They are read as null, and are left out of lists
-    /// and sets.
+    /// The number of links read so far whose target was deleted on another device. They are read as null, and are left
+    /// out of lists and sets.
     var deletedLinks = 0
 
     init(_ bytes: FileBytes) {

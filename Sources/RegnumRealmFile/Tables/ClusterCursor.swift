@@ -33,7 +33,7 @@ struct ClusterCursor {
     private var levels: [Level] = []
     private var first: (ref: Int, start: UInt64)?
     private var lastKey: Int64?
-    /// The node that names the number of objects, and that number; nil if the root is a leaf, or after `seek`.
+    /// The node that states the number of objects, and that number; nil if the root is a leaf, or after `seek`.
     private var declared: (ref: Int, count: Int)?
     /// The number of objects read so far.
     private var readCount = 0
@@ -59,7 +59,8 @@ struct ClusterCursor {
         return count
     }
 
-    /// The next cluster, or nil after the last one. Throws if the tree has another number of objects than its root names.
+    /// The next cluster, or nil after the last one. Throws if the number of objects differs from the number in the
+    /// root.
     mutating func next() throws(RealmFileError) -> Cluster? {
         if let (ref, start) = first {
             first = nil

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of one leaf of a column. Numbers are decoded at once; strings, collections and values of any type are
+// The values of one leaf of a column. Numbers are decoded immediately; strings, collections and values of any type are
 // decoded on access.
 
 internal import Foundation

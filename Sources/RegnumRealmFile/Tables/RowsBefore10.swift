@@ -139,8 +139,8 @@ struct LegacyColumn {
         declaredCount = leaves?.declaredCount
     }
 
-    /// Reads the next leaf if all values of the current one were skipped. `left` stays 0 at the end of the column. Throws
-    /// if the column then has another number of elements than its root names.
+    /// Reads the next leaf if all values of the current one were skipped. `left` stays 0 at the end of the column.
+    /// Throws if the number of elements in the column then differs from the number in its root.
     mutating func fill(_ reader: NodeReader) throws(RealmFileError) {
         while left == 0, let node = try leaves?.next() {
             leaf = try decode(reader, node)

@@ -11,9 +11,9 @@
 //   collection  list, set, dictionary; omitted for a single value
 //   optional, primaryKey, indexed, fullText: omitted if false
 //
-// The first line of an export has the member "objects", too: the number of lines after it, by which an import detects
-// that the end of the file is missing. The command `regnum dump` adds the member "rules": unique constraints, delete rules
-// and geospatial indexes, which `regnum load` applies after the import.
+// The first line of an export also has the member "objects": the number of lines after it. An import uses that number
+// to detect that the end of the file is missing. The command `regnum dump` adds the member "rules": unique constraints,
+// delete rules and geospatial indexes, which `regnum load` applies after the import.
 
 internal import RegnumRealmFile
 

@@ -67,7 +67,7 @@ final class JSONSource: ObjectSource {
             at: offset,
             { line, next in
                 number += 1
-                // The index takes long, and no progress is reported meanwhile.
+                // The index takes long, and no progress is reported in the meantime.
                 if number & 255 == 0 { try Task.checkCancellation() }
                 if line.allSatisfy({ $0 == 0x20 || $0 == 0x0d || $0 == 0x09 }) { return next }
                 let json = try Self.parse(line, "Line \(number)")

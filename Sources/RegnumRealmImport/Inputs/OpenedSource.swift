@@ -8,7 +8,8 @@ internal import RegnumRealmFile
 internal import RegnumSystem
 
 enum OpenedSource {
-    /// Throws `CancellationError`, `RealmFileError`, `Realm.Error`, or `RealmFileImportError` if the key is not 64 bytes long.
+    /// Throws `CancellationError`, `RealmFileError`, `Realm.Error`, or `RealmFileImportError` if the key is not 64
+    /// bytes long.
     static func open(
         _ url: URL, encryptionKey: Data?, snapshot: RealmFileSnapshot = .current
     ) throws -> any ObjectSource {

@@ -30,7 +30,7 @@ final class LineReader {
                     try body(UnsafeRawBufferPointer(rebasing: bytes[line]), start + end + 1)
                 }
             }
-            // The line goes on after the piece.
+            // The line continues after the piece.
             searched = start + piece.count - offset
             let known = searched
             try read(from: offset, max(2 * known, Self.pieceByteCount))

@@ -47,8 +47,8 @@ final class OutputFile {
 }
 
 extension FileSystem {
-    /// Renames a complete file to its final path, and makes the name durable. If it throws, no file is at `path`. Throws
-    /// `Realm.Error` if a file exists there.
+    /// Renames a complete file to its final path, and makes the name durable. If it throws, no file is at `path`.
+    /// Throws `Realm.Error` if a file exists there.
     func publish(_ temporaryPath: String, as path: String) throws {
         do { try renameIfAbsent(temporaryPath, to: path) } catch {
             if error.kind == .exists { throw Realm.Error.fileExists(path) }

@@ -20,8 +20,8 @@ public import Regnum
 
 extension LegacyFile {
     /// Returns the setting that imports a file in Realm's format when it is opened: all classes and objects, and the
-    /// schema version, from which migration blocks then run as they do in Realm. As in Realm, a schema version above that
-    /// of the configuration is an error; the old file is not imported then and remains, unless
+    /// schema version, from which migration blocks then run as they do in Realm. As in Realm, a schema version above
+    /// that of the configuration is an error; the old file is not imported then and remains, unless
     /// `deleteRealmIfMigrationNeeded` is set.
     ///
     /// Opening the Realm takes as long as the import and its verification, O(size of the old file). If the import
@@ -119,8 +119,8 @@ struct LegacySwap {
         return count == 8 && word == FileHeader.magic
     }
 
-    /// The beginning and the length of a file. Each commit of Realm changes the header of a plain file, and the metadata
-    /// of the first page of an encrypted one.
+    /// The beginning and the length of a file. Each commit of Realm changes the header of a plain file, and the
+    /// metadata of the first page of an encrypted one.
     private struct State: Equatable {
         let start: [UInt8]
         let byteCount: Int
@@ -133,8 +133,8 @@ struct LegacySwap {
         }
     }
 
-    /// Takes the lock that Realm shares among the processes that have the file open. Returns nil if there is no lock file:
-    /// then no process has the file open. Throws `Realm.Error` if another process has the lock.
+    /// Takes the lock that Realm shares among the processes that have the file open. Returns nil if there is no lock
+    /// file: then no process has the file open. Throws `Realm.Error` if another process has the lock.
     private func lockAgainstRealm() throws -> WholeFileLock? {
         let lockPath = path + ".lock"
         guard try files.status(lockPath)?.kind == .file else { return nil }
@@ -150,8 +150,8 @@ struct LegacySwap {
         defer { withExtendedLifetime(realmLock) {} }
         let before = try State(old)
         let file = try RealmFile(url: URL(fileURLWithPath: path), encryptionKey: configuration.encryptionKey)
-        // Opening the new file would fail, as it does in Realm. The old one must not be replaced by it: an older release of
-        // the app that still uses Realm may need it.
+        // Opening the new file would fail, as it does in Realm. The old one must not be replaced by it: an older
+        // release of the app that still uses Realm may need it.
         if let version = file.schemaVersion, version > configuration.schemaVersion,
             !configuration.deleteRealmIfMigrationNeeded
         {
@@ -181,7 +181,7 @@ struct LegacySwap {
         try new.replace()
     }
 
-    /// Gives the old file a second name.
+    /// Creates a second name for the old file.
     private func keepOriginal(_ identity: FileIdentity) throws {
         var number = 1
         while true {

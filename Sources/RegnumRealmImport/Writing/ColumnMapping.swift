@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which type of column, and which kind of collection, a property of a RealmSwift file becomes.
+// Maps a property of a RealmSwift file to a type of column and a kind of collection.
 
 internal import RegnumEngine
 internal import RegnumRealmFile

@@ -5,12 +5,12 @@ internal import Foundation
 internal import RegnumRealmFile
 
 enum ImportCost {
-    /// Returns the cost of an object with values of that many bytes: 1, and 1 for each kilobyte. The bytes of all values
-    /// are added before they are divided: many short values cost as much as a long one.
+    /// Returns the cost of an object with values of that many bytes: 1, and 1 for each kilobyte. The bytes of all
+    /// values are added before they are divided: many short values cost as much as a long one.
     static func cost(_ byteCount: Int) -> Int { 1 + byteCount >> 10 }
 
-    /// Returns the number of bytes of a value: those of texts and data, 64 for each element of a list or set, and 128 for
-    /// each entry of a dictionary.
+    /// Returns the number of bytes of a value: those of texts and data, 64 for each element of a list or set, and 128
+    /// for each entry of a dictionary.
     static func byteCount(_ value: RealmFileValue) -> Int {
         switch value {
         case .string(let text): text.utf8.count

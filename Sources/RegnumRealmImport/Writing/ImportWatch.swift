@@ -31,7 +31,8 @@ final class ImportWatch {
                 phase: phase, className: className, completed: completed, total: count, fraction: fraction))
     }
 
-    /// Call for each element of a collection: an object may have millions. Checks for cancellation every 1,024 elements.
+    /// Call for each element of a collection: an object may have millions. Checks for cancellation every 1,024
+    /// elements.
     func countElement() throws {
         elements &+= 1
         if elements & 1023 == 0 { try checkCancellation() }

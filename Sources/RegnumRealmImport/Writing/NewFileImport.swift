@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An import into a file that no other process can see yet: it creates the tables, writes the objects in batches, and
-// then verifies the file if asked to.
+// then verifies the file if this is requested.
 
 internal import RegnumEngine
 

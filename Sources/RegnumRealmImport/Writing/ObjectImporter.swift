@@ -3,7 +3,7 @@
 //
 //   objects  creates each object with all values except links, and maps its old key to its new one
 //   owners   finds the embedded objects that belong to an object that is not embedded; only if there are such classes
-//   links    sets the links, which need the new keys of all classes, of the objects that are carried over
+//   links    sets the links of the objects that are carried over, after all classes have their new keys
 //
 // The import advances by a limited cost at a time, so that the caller can commit in between. Every value of an object
 // except its links is read before the object is created: an error of the source leaves no incomplete object.
@@ -482,7 +482,7 @@ final class ObjectImporter<Source: ObjectSource> {
         }
     }
 
-    /// Ends the import: deletes the embedded objects that are not carried over, and reports them. No link leads to
+    /// Ends the import: deletes the embedded objects that are not carried over, and reports them. No link points to
     /// them.
     private func end() throws {
         isFinished = true

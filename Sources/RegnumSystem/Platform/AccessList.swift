@@ -33,7 +33,7 @@ enum AccessList {
         #endif
     }
 
-    /// Gives the open file that list and the permissions in it. Returns false if that is not possible.
+    /// Sets the list of the open file, and with it the file's permissions. Returns false on failure.
     static func write(_ list: [UInt8], to descriptor: Int32) -> Bool {
         #if os(Linux)
             return list.withUnsafeBytes { writeAttribute(descriptor, name, $0.baseAddress, $0.count, 0) } == 0

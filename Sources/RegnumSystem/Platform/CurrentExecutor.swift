@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds out whether the calling code runs on an actor. The Swift runtime can answer that, but the standard library
+// Determines whether the calling code runs on an actor. The Swift runtime can answer that, but the standard library
 // offers it only as a check that traps.
 
 #if canImport(Glibc)

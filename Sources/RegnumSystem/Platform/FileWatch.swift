@@ -15,7 +15,7 @@ package final class FileWatch: Sendable {
     private struct Descriptors: Sendable {
         /// The descriptor that reports writes, or -1.
         var events: Int32 = -1
-        /// A pipe whose reading end becomes ready when the wait is stopped.
+        /// A pipe whose read end becomes ready when the wait is stopped.
         var over: (reading: Int32, writing: Int32) = (-1, -1)
     }
 
@@ -54,7 +54,7 @@ package final class FileWatch: Sendable {
         }
     }
 
-    /// Waits until the file is written or the time is over; returns false after `stop`.
+    /// Waits until the file is written or the timeout expires. Returns false after `stop`.
     package func wait(milliseconds: Int32) -> Bool {
         guard let descriptors = state.withLock({ $0.isOver ? nil : $0.descriptors }) else { return false }
         let events = descriptors.events

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Detects that this process was created by a fork. The child must not use the parent's mappings, locks and waiting
-// threads, and gives them up at once. A lock belongs to an open file and lasts as long as any process has that file
+// threads, and gives them up immediately. A lock belongs to an open file and lasts as long as any process has that file
 // open or mapped: a child that kept the files would keep the locks of a parent that was killed.
 
 #if canImport(Glibc)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lock with condition variables, and threads for work that no thread waits for.
+// A lock with condition variables, and detached threads.
 
 #if canImport(Glibc)
     import Glibc
@@ -94,7 +94,7 @@ package enum DetachedThread {
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    /// Runs `body` on a new thread, which ends with it. Returns false if the system cannot create a thread.
+    /// Runs `body` on a new thread, which ends when `body` returns. Returns false if the system cannot create a thread.
     package static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
         let box = Unmanaged.passRetained(Body(body))
         #if canImport(Darwin)

@@ -95,8 +95,8 @@ enum SystemCalls {
         call { ftruncate(descriptor, off_t(byteCount)) }
     }
 
-    /// Reserves space and extends the file. `isUnsupported` is true for the result if the file system cannot reserve
-    /// space.
+    /// Reserves space and extends the file. If the file system cannot reserve space, `isUnsupported` is true for the
+    /// result.
     static func reserveSpace(_ descriptor: Int32, from offset: Int, count: Int) -> Int {
         #if canImport(Darwin)
             var request = fstore_t()
@@ -170,7 +170,7 @@ enum SystemCalls {
         call { mkdir(path, 0o755) }
     }
 
-    /// Fills `buffer`. The system gives at most 256 bytes per call, and never fails for so few.
+    /// Fills `buffer`. The system call returns at most 256 bytes, and never fails for up to 256.
     static func fillRandom(_ buffer: UnsafeMutableRawBufferPointer) {
         guard let base = buffer.baseAddress else { return }
         var filled = 0
@@ -349,8 +349,8 @@ extension SystemCalls {
         return result == -Int(EAGAIN) || result == -Int(EACCES) ? 1 : result
     }
 
-    /// Takes the exclusive lock of the whole file with `flock`, which is independent of the locks of bytes. Returns 0 if
-    /// the lock was taken, 1 if another open file holds a lock.
+    /// Takes the exclusive lock of the whole file with `flock`, which is independent of the locks of bytes. Returns 0
+    /// if the lock was taken, 1 if another open file holds a lock.
     static func lockWhole(_ descriptor: Int32) -> Int {
         let result = call { flock(descriptor, LOCK_EX | LOCK_NB) }
         return result == -Int(EWOULDBLOCK) ? 1 : result

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small thread-local buffer for data that is built and used at once.
+// A small thread-local buffer for data that is built and used immediately.
 
 #if canImport(Glibc)
     import Glibc

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records the notifications that a piece of code causes, without waiting: they are delivered at once.
+// Records the notifications that a piece of code causes, without waiting: they are delivered immediately.
 
 public import Regnum
 public import Testing

@@ -12,7 +12,7 @@ public import Testing
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var random: SeededRandom
 
-    /// Creates a generator. Equal seeds give equal sequences.
+    /// Creates a generator. Equal seeds produce equal sequences.
     public init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
     /// The next number.

@@ -211,7 +211,7 @@ private struct JSONReader {
         }
     }
 
-    /// The value as an Int. Nil also for a number that an Int cannot hold, for which a cast would give another number.
+    /// The value as an Int. Also nil for a number that an Int cannot represent, which a cast would change.
     private static func whole(_ json: Any) -> Int? {
         guard let decimal = json as? NSDecimalNumber else { return json as? Int }
         return decimal.decimalValue == Decimal(Int.min) ? .min : nil

@@ -16,7 +16,7 @@ public import Testing
 ///   - limit: The maximum number of objects that may be examined.
 ///   - share: The minimum ratio of objects found to objects examined, from 0 to 1.
 ///   - sourceLocation: The location of failures.
-/// - Returns: How the query was run.
+/// - Returns: A description of how the query was run.
 /// - Thread: The collection's thread. Runs the query once.
 @discardableResult
 public func expectQuery<C: RealmCollection>(

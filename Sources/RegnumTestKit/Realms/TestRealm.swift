@@ -6,7 +6,7 @@ public import Regnum
 public import Testing
 
 /// A realm that belongs to one test. Each has its own data, so tests may run concurrently. When it is released, it
-/// checks the integrity of the data, and deletes the file unless something is wrong with it.
+/// checks the integrity of the data, and deletes the file unless there are findings.
 ///
 /// ```swift
 /// let test = try TestRealm(Dog.self, Person.self)

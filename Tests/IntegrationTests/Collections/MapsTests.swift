@@ -210,7 +210,7 @@ struct MapsTests {
         }
     }
 
-    @Test("The map of an added object stays the same instance, also if it is declared with let")
+    @Test("The map of an added object stays the same instance, even if it is declared with let")
     func identity() throws {
         let holder = Holder()
         let (map, marks) = (holder.ints, holder.marks)

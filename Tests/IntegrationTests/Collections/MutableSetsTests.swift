@@ -209,7 +209,7 @@ struct MutableSetsTests {
         }
     }
 
-    @Test("The set of an added object stays the same instance, also if it is declared with let")
+    @Test("The set of an added object stays the same instance, even if it is declared with let")
     func identity() throws {
         let holder = Holder()
         let set = holder.ints

@@ -114,7 +114,7 @@ struct ContractCornersTests {
 
     // MARK: Coding
 
-    @Test("Dates and data follow the strategies of the coder, also if optional")
+    @Test("Dates and data follow the strategies of the coder, even if they are optional")
     func strategies() throws {
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .iso8601

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All forms of writes in programs for RealmSwift compile and return the right values: in Swift 6 mode here, in Swift
+// All forms of writes in programs for RealmSwift compile and return the correct values: in Swift 6 mode here, in Swift
 // 5 mode in SwiftFiveTests.
 
 import Dispatch

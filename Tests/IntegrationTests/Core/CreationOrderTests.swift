@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of effects of `create` and `dynamicCreate` with nested values, of the deinitialisation of unmanaged objects,
-// and copies of values whose objects exist only while they are copied.
+// The order of effects of `create` and `dynamicCreate` with nested values, of the deinitialisation of unmanaged
+// objects, and copies of values whose objects exist only while they are copied.
 
 import Foundation
 import RealmSwift
@@ -88,7 +88,7 @@ enum Nesting {
         return value
     }
 
-    @Test("Objects of an undeclared class get the same values as objects of a declared one, also for repeated keys")
+    @Test("Objects of an undeclared class get the same values as objects of a declared one, even for repeated keys")
     func repeatedKeys() throws {
         var random = SeededGenerator(seed: 3)
         for _ in 0..<40 {

@@ -27,7 +27,7 @@ struct GeneratedIdentifiersTests {
         #expect(realm.object(ofType: Invoice.self, forPrimaryKey: 100)?.text == "again")
     }
 
-    @Test("Numbers of deleted objects are not used again, those of cancelled writes are")
+    @Test("Numbers of deleted objects are not reused; those of cancelled writes are")
     func deleted() throws {
         try withFile([Invoice.self]) { configuration in
             do {
@@ -106,7 +106,7 @@ struct GeneratedIdentifiersTests {
         #expect(all.value.count == 20_000)
     }
 
-    @Test("A seeded generator repeats its identifiers, also in tasks")
+    @Test("A seeded generator repeats its identifiers, even in tasks")
     func seeded() async {
         func make() -> [String] {
             [

@@ -98,7 +98,7 @@ struct ObjectCreationTests {
         }
     }
 
-    @Test("Creating from an object of another Realm copies all linked objects, also in cycles")
+    @Test("Creating from an object of another Realm copies all linked objects, even in cycles")
     func otherRealm() throws {
         let first = try CreationModels.realm()
         let second = try CreationModels.realm()
@@ -116,7 +116,7 @@ struct ObjectCreationTests {
         }
     }
 
-    @Test("Adding keeps the instance and its lists, and adds all linked objects, also in cycles")
+    @Test("Adding keeps the instance and its lists, and adds all linked objects, even in cycles")
     func adding() throws {
         let realm = try CreationModels.realm()
         let person = Person()

@@ -81,7 +81,7 @@ struct GeoQueriesTests {
         return try #require(GeoCircle(center: center, radius: radius))
     }
 
-    @Test("Boxes lie between parallels and meridians, also across the date line")
+    @Test("Boxes lie between parallels and meridians, even across the date line")
     func boxes() throws {
         let realm = try places()
         let europe = try #require(GeoBox(bottomLeft: (35, -10), topRight: (70, 40)))

@@ -281,7 +281,7 @@ struct MigrationCopiesTests {
     func losses() throws {
         let file = try MigrationFile()
         let embedding = try Realm.migrationPlan(for: file.configuration(Embedding2.types))
-        // Several links lead to each dog, so no dog is deleted.
+        // Several links point to each dog, so no dog is deleted.
         #expect(embedding.changes.filter(\.losesValues).map(\.text) == [])
         let words = "Embedded. 2 objects. Copied because they have several incoming links: 2."
         #expect(embedding.description.contains(words))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Migrations that are interrupted by failing calls, power loss, or a full disk. Afterwards the file has its old contents
-// or all new contents, and is valid.
+// Migrations that are interrupted by failing calls, power loss, or a full disk. Afterwards the file has its old
+// contents or all new contents, and is valid.
 
 import Foundation
 import RealmSwift

@@ -244,7 +244,7 @@ struct MigrationOldSchemaStepTests {
         #expect(try refusal([beyond]).contains("leads to version 4, and `schemaVersion` is 3."))
     }
 
-    @Test("The text of a schema can be parsed, and gives the same text again")
+    @Test("The text of a schema can be parsed, and the result has the same text")
     func texts() throws {
         class Everything: MigrationCase {
             @Persisted(primaryKey: true) var key: ObjectId

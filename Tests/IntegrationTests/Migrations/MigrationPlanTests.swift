@@ -100,7 +100,7 @@ struct MigrationPlanTests {
         #expect(realm.objects(Oldest.Person.self)[1].age == 1 + Int(expected.reduce(0, +)) * 100)
     }
 
-    @Test("Steps in a wrong order are refused immediately")
+    @Test("Steps in the wrong order are refused immediately")
     func order() throws {
         let words = catchMisuse {
             _ = MigrationStep.block([MigrationStep(to: 3) { _ in }, MigrationStep(to: 3) { _ in }])
@@ -108,7 +108,7 @@ struct MigrationPlanTests {
         #expect(words?.contains("must ascend") == true)
     }
 
-    @Test("A gap between two steps is refused immediately, also without schemas")
+    @Test("A gap between two steps is refused immediately, even without schemas")
     func gap() throws {
         let words = catchMisuse {
             _ = MigrationStep.block([MigrationStep(from: 0, to: 1) { _ in }, MigrationStep(from: 2, to: 3) { _ in }])

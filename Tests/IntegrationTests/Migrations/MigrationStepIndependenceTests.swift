@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A migration step gives the same result whether it is the last step or another one follows: it uses column names,
+// A migration step has the same result whether it is the last step or another one follows: it uses column names,
 // knows no defaults, generated numbers and Swift types of classes, and follows the rules that the file stores.
 
 import Foundation

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that a property's type cannot represent. A migration that adds an enum gives the objects 0 or an empty text.
+// Values that a property's type cannot represent. A migration that adds an enum sets it to 0 or an empty text.
 // The plan and the rehearsal must report that, because reading such a value ends the program.
 
 import Foundation

@@ -115,7 +115,7 @@ enum Pets {
     static let types: [ObjectBase.Type] = [Person.self, Pet.self]
 }
 
-/// Counts on any thread.
+/// A counter for any thread.
 final class Counter: Sendable {
     private let lock = NSLock()
     nonisolated(unsafe) private var count = 0  // unsafe: guarded by the lock

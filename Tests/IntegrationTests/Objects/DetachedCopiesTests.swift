@@ -8,7 +8,7 @@ import Testing
 
 private typealias Person = Embedding.Person
 
-/// Has every kind of link, also in cycles.
+/// Has every kind of link, and cycles.
 class DetachableNode: Object {
     @Persisted var name = ""
     @Persisted var score: Int?
@@ -39,7 +39,7 @@ struct DetachedCopiesTests {
         }
     }
 
-    @Test("A detached copy has all values and the same graph of objects, also with cycles")
+    @Test("A detached copy has all values and the same graph of objects, even with cycles")
     func deep() throws {
         let realm = try memoryRealm(DetachableNode.self)
         let copy = try ring(realm).detached()

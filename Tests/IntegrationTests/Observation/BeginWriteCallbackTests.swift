@@ -197,7 +197,7 @@ struct BeginWriteCallbackTests {
         }
     }
 
-    // Another Realm must not wait for the write of its own thread, also without observers.
+    // Another Realm must not wait for the write of its own thread, even without observers.
     @Test("A Realm cannot begin a write while another Realm of the file has one open on the same thread")
     func withinAnothersWrite() throws {
         let (stage, _) = try filled()

@@ -183,7 +183,7 @@ struct ChangeSetContractTests {
         #expect(diary.take() == [])
     }
 
-    @Test("Modified positions of a list are old positions, also after an insertion before them")
+    @Test("Modified positions of a list are old positions, even after an insertion before them")
     func shifted() throws {
         let (stage, diary) = (try stage(8), Diary())
         try stage.write { realm in

@@ -60,7 +60,7 @@ enum MirrorRuns {
     static let bundles = 20
 }
 
-/// xorshift, so that the same seed gives the same run.
+/// xorshift, so that the same seed produces the same run.
 private struct Dice: RandomNumberGenerator {
     var state: UInt64
     mutating func next() -> UInt64 {
@@ -309,7 +309,7 @@ private final class SectionsMirror {
     }
 
     @Test(
-        "Change sets that are applied to copies give the current state, for small collections",
+        "Change sets that are applied to copies produce the current state, for small collections",
         arguments: 0..<MirrorRuns.bundles)
     func small(bundle: Int) throws {
         for seed in MirrorRuns.bundle(bundle, of: MirrorRuns.smallSeeds) {
@@ -319,7 +319,7 @@ private final class SectionsMirror {
     }
 
     @Test(
-        "Change sets that are applied to copies give the current state, for large collections",
+        "Change sets that are applied to copies produce the current state, for large collections",
         arguments: 0..<MirrorRuns.bundles)
     func large(bundle: Int) throws {
         for seed in MirrorRuns.bundle(bundle, of: MirrorRuns.largeSeeds) {

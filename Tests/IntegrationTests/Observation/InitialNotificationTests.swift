@@ -143,7 +143,7 @@ private final class FirstStage: @unchecked Sendable {
         #expect(stage.allNotes() == expected(3, from: start(observed)))
     }
 
-    @Test("`beginWrite` delivers `.initial` first, also if the write is cancelled", arguments: FirstObserved.allCases)
+    @Test("`beginWrite` delivers `.initial` first, even if the write is cancelled", arguments: FirstObserved.allCases)
     func begins(_ observed: FirstObserved) throws {
         let stage = try FirstStage()
         try stage.on { realm, owner, note in

@@ -172,7 +172,7 @@ struct NotificationCornersTests {
         }
     }
 
-    @Test("refresh() delivers pending changes, also if there is no newer version")
+    @Test("refresh() delivers pending changes, even if there is no newer version")
     func refreshing() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in
@@ -303,7 +303,7 @@ struct NotificationCornersTests {
         #expect(diary.take() == [] && queue.sync { away.take() } == [])
     }
 
-    @Test("Observing an object on a queue delivers its deletion, also if the queue starts later")
+    @Test("Observing an object on a queue delivers its deletion, even if the queue starts later")
     func deletedBefore() throws {
         let (stage, _) = try filled()
         let queue = DispatchQueue(label: "late")

@@ -185,7 +185,7 @@ struct NotificationRegressionTests: FaultRowSuite {
 
     // MARK: Invalidation
 
-    @Test("Freezing after the invalidation of a frozen Realm gives a valid frozen Realm of the same version")
+    @Test("Freezing after the invalidation of a frozen Realm returns a valid frozen Realm of the same version")
     func frozenAnew() throws {
         let (stage, _) = try filled()
         try stage.on { realm in
@@ -286,7 +286,7 @@ struct NotificationRegressionTests: FaultRowSuite {
         #expect(told() == [[], [], []])
     }
 
-    @Test("Changes of others to links and mixed values are delivered with old values, also for dynamic objects")
+    @Test("Changes of others to links and mixed values arrive with old values, including those of dynamic objects")
     func oldValues() throws {
         let (stage, diary) = try filled()
         try stage.write { realm in
@@ -346,7 +346,7 @@ struct NotificationRegressionTests: FaultRowSuite {
 
     // MARK: Programmer errors
 
-    @Test("Invalid key paths are refused by the call, also for a queue and for values")
+    @Test("Invalid key paths are refused by the call, even for a queue and for values")
     func wrongKeyPaths() throws {
         let (stage, _) = try filled()
         let queue = DispatchQueue(label: "refused")

@@ -261,7 +261,7 @@ struct ObservationRequestTests {
     }
 
     @Test(
-        "A commit before the start is delivered also on an actor whose Realm is newer than the caller's",
+        "A commit before the start is delivered even on an actor whose Realm is newer than the caller's",
         .timeLimit(.minutes(240))) @MainActor
     func actorAhead() async throws {
         let configuration = Self.configuration()

@@ -76,7 +76,7 @@ final class DistantRow: Object {
     }
 
     // The thread that waits for other processes reads the shared memory, which must stay mapped until the watch has
-    // been removed, also when the last Realm of the file is released at that time. ThreadSanitizer finds a violation
+    // been removed, even when the last Realm of the file is released at that time. ThreadSanitizer finds a violation
     // in one of two runs.
     @Test("A file can be closed while the watch checks for commits of others")
     func closedWhileWatched() throws {

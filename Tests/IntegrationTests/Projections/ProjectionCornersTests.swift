@@ -60,7 +60,7 @@ struct ProjectionCornersTests {
         return realm
     }
 
-    @Test("A projection reads and sets properties of every kind, also across links")
+    @Test("A projection reads and sets properties of every kind, even across links")
     func properties() throws {
         let realm = try Self.filled()
         let wide = realm.objects(Contract.Wide.self)[0]

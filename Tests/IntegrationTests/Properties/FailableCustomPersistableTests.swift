@@ -44,7 +44,7 @@ struct FailableCustomPersistableTests {
         #expect(Array(words.words) == [Word("a"), nil, nil])
     }
 
-    @Test("A query can use a property whose type has no default if the class gives one")
+    @Test("A query can use a property whose type has no default if the class declares one")
     func tracing() throws {
         let realm = try Custom.realm()
         try realm.write { realm.add(Failing(value: ["id": 1, "word": "x"])) }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integers are stored in narrow form until one does not fit. Reading, querying and summing them, in the write and
-// after it, must give the values that were stored.
+// after it, must return the values that were stored.
 
 import Foundation
 import RealmSwift

@@ -344,7 +344,7 @@ struct TypeCornersTests {
 
     // MARK: Aggregates
 
-    @Test("Aggregates of values use the key path self, also for unmanaged collections")
+    @Test("Aggregates of values use the key path self, including those of unmanaged collections")
     func figures() throws {
         let realm = try TypeCorners.realm()
         let many = Many()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values, collections and objects at the limits of their types: assignment, lookup, sorting, deletion, copying and
-// access by name must give the same result everywhere. Each test states the fault that it prevents.
+// access by name must return the same result everywhere. Each test states the fault that it prevents.
 
 import Foundation
 import RealmSwift
@@ -186,7 +186,7 @@ struct TypeRegressionTests {
     }
 
     // Lists of any values must not keep a null in place of the object.
-    @Test("Lists of any values lose a deleted object, also in nested values; dictionaries keep the key")
+    @Test("Lists of any values lose a deleted object, even in nested values; dictionaries keep the key")
     func deletedInAnys() throws {
         let realm = try TypeFaults.realm()
         try realm.write {
@@ -250,7 +250,7 @@ struct TypeRegressionTests {
         }
     }
 
-    // An enum must keep a raw value without a case, also if it is not optional, and reading it by name must not end
+    // An enum must keep a raw value without a case, even if it is not optional, and reading it by name must not end
     // the program.
     @Test("A raw value without an enum case is shown, stored and copied by name")
     func unknownCases() throws {
@@ -346,7 +346,7 @@ struct TypeRegressionTests {
     }
 
     // setValue must not be ignored silently.
-    @Test("A key path includes the keys of a map, also for setting", arguments: [true, false])
+    @Test("A key path includes the keys of a map, even for setting", arguments: [true, false])
     func mapsInKeyPaths(isManaged: Bool) throws {
         let realm = try TypeFaults.realm()
         let owner = Owner(value: ["dogMap": ["rex": ["name": "Rex"]], "scores": ["a": 1]])

@@ -204,7 +204,7 @@ struct ValueTypesTests {
         return open(list)
     }
 
-    @Test("NaN is stored as NaN, also in optionals and lists")
+    @Test("NaN is stored as NaN, even in optionals and lists")
     func nan() throws {
         let realm = try memoryRealm(Bare.self, Optionals.self, Lists.self)
         try realm.write {

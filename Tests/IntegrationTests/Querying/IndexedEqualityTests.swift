@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries of an indexed property that equals a constant use only the index, and give the same results as without it.
+// Queries of an indexed property that equals a constant use only the index, and return the same results as without it.
 
 import Foundation
 import RealmSwift
@@ -119,7 +119,7 @@ enum IndexedEqualityModels {
         #expect(named.isEmpty)
     }
 
-    @Test("Queries that the index alone cannot answer give the same results")
+    @Test("Queries that the index alone cannot answer return the same results")
     func others() throws {
         let realm = try filled(60)
         let all = realm.objects(Entry.self)

@@ -84,7 +84,7 @@ import Testing
         #expect(items.where(question.query).map(\.id) == question.ids)
         let (text, values) = question.query(Query<Item>._constructForTesting())._constructPredicate()
         #expect(items.filter(NSPredicate(format: text, argumentArray: values)).map(\.id) == question.ids)
-        // Evaluated for each object, also for unmanaged ones.
+        // Evaluated for each object, including unmanaged ones.
         #expect(items.filter { question.matches($0) }.map(\.id) == question.ids)
         let detached = items.map { $0.detached() }
         if !question.text.contains("parents") {

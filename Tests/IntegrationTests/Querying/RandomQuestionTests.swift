@@ -46,7 +46,7 @@ private struct Questioner {
 
     static let operators = ["==", "!=", "<", "<=", ">", ">="]
 
-    /// The rules for nulls: only equality matches them, and two nulls are equal, also for `<=` and `>=`.
+    /// The rules for nulls: only equality matches them, and two nulls are equal, even for `<=` and `>=`.
     static func compare<T: Comparable>(_ left: T?, _ name: String, _ right: T?) -> Bool {
         switch name {
         case "==": return left == right

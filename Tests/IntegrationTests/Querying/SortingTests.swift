@@ -58,7 +58,7 @@ struct SortingTests {
             all.filter("int != NULL").sorted(byKeyPath: "t", ascending: false).map(\.id) == [4, 1, 6, 5, 3])
     }
 
-    @Test("`distinct` keeps the first object in the current order, and omits objects behind a null link")
+    @Test("`distinct` keeps the first object in the current order, and omits objects with a null link on the path")
     func distinct() throws {
         let all = try FilterModels.realm().objects(Thing.self)
         #expect(all.distinct(by: ["int"]).map(\.id) == [1, 2, 3, 5, 6])
@@ -146,7 +146,7 @@ struct SortingTests {
     }
 
     // All objects are sorted by packed keys, few by rows, and a predicate may find them through an index: each way
-    // must give the same order.
+    // must return the same order.
     @Test("All, many and few objects are sorted in the same order, in a write and after it", arguments: [true, false])
     func extents(isAscending: Bool) throws {
         let realm = try FilterModels.realm()

@@ -115,7 +115,7 @@ struct AsyncOpenContractTests {
     ]
 
     @Test(
-        "A Float or Double is refused for Int and Bool properties, also without a fraction", arguments: doubles.indices)
+        "A Float or Double is refused for Int and Bool properties, even without a fraction", arguments: doubles.indices)
     func fractions(_ index: Int) throws {
         let value = Self.doubles[index]
         for property in ["int", "int8", "optInt64", "rank", "metres"] {
@@ -155,7 +155,7 @@ struct AsyncOpenContractTests {
             ])
     }
 
-    @Test("A Decimal128 property accepts every number and text, also by name")
+    @Test("A Decimal128 property accepts every number and text, even by name")
     func decimals() throws {
         let realm = try Contract.allTypes()
         try realm.write {

@@ -71,7 +71,7 @@ final class AsyncStage: @unchecked Sendable {
         #expect(try await stage.wait() == ["returned true", "block true", "done true false 1"])
     }
 
-    @Test("Asynchronous writes run in the order of their calls, also from several Realms of the file")
+    @Test("Asynchronous writes run in the order of their calls, even from several Realms of the file")
     func order() async throws {
         // A queue that does not accept its write within half a second lets the next one write first, which may happen
         // on a busy machine: then again.
@@ -397,7 +397,7 @@ final class AsyncStage: @unchecked Sendable {
         #expect(try await stage.wait() == ["ran", "done"])
     }
 
-    @Test("A refused write releases the writer lock, also for other processes")
+    @Test("A refused write releases the writer lock for all threads and processes")
     func refusedTurn() async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("refused-\(UUID().uuidString).realm")
         var configuration = Realm.Configuration(fileURL: path, objectTypes: [AsyncRow.self])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening a Realm with other settings than those of an open Realm of the file: an error is thrown if another thread,
-// queue or actor has opened that one, and it is a programmer error if the caller has.
+// A file is opened with settings that differ from those of an open Realm of the file. Opening throws an error if
+// another thread, queue or actor has opened that Realm, and is a programmer error if the caller has.
 
 import Dispatch
 import Foundation
@@ -76,7 +76,9 @@ private actor SettingsOpener {
         #expect(error?.localizedDescription.contains(setting.words) == true, "\(place): \(String(describing: error))")
     }
 
-    @Test("Opening with other settings than another thread, queue or actor throws", arguments: OtherSetting.allCases)
+    @Test(
+        "Opening throws if another thread, queue or actor has the file open with other settings",
+        arguments: OtherSetting.allCases)
     func elsewhere(_ setting: OtherSetting) async throws {
         let folder = TestFolder()
         let (open, other) = setting.configurations(folder)
@@ -114,7 +116,7 @@ private actor SettingsOpener {
     }
 
     @Test(
-        "Opening with other settings than an open Realm of the caller is a programmer error",
+        "Opening is a programmer error if the caller has the file open with other settings",
         arguments: OtherSetting.allCases)
     func here(_ setting: OtherSetting) throws {
         let folder = TestFolder()

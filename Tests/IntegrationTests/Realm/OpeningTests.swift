@@ -295,7 +295,7 @@ enum OpeningMisuse: String, CaseIterable, Codable, Sendable {
         #expect(!FileManager.default.fileExists(atPath: folder.file("b.realm").path))
     }
 
-    @Test("A seed file is copied also for a read-only Realm")
+    @Test("A seed file is copied even for a read-only Realm")
     func readOnlySeed() throws {
         do {
             let seed = try Realm(configuration: configuration("seed.realm"))

@@ -190,12 +190,12 @@ private actor KeptActor {
         }
     }
 
-    @Test("An unreferenced write on a thread of a pool is rolled back after some seconds")
+    @Test("An unreferenced write on a thread of a pool is rolled back after a few seconds")
     func onPoolThread() throws {
         let folder = TestFolder()
         let configuration = configuration(folder)
         DispatchQueue.global().sync {
-            // A block that runs on another thread than the caller's.
+            // A block that runs on a thread other than the caller's.
             DispatchQueue.concurrentPerform(iterations: 4) { number in
                 if number == 0 { try! Realm(configuration: configuration).beginWrite() }
             }

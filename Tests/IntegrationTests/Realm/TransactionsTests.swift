@@ -101,7 +101,7 @@ enum TransactionMisuse: String, CaseIterable, Codable, Sendable {
         #expect(!realm.isInWriteTransaction)
     }
 
-    @Test("`write` returns the result of its block, also nil and Void")
+    @Test("`write` returns the result of its block, including nil and Void")
     func value() throws {
         let realm = try Realm(configuration: memory())
         #expect(try realm.write { 3 } == 3)

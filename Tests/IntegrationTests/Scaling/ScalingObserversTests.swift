@@ -126,7 +126,7 @@ import Testing
     @Test("Linking objects are counted and found without traversing all of them", arguments: growing)
     func backlinks(_ test: ScalingCase) throws { #expect(try test.growth(limit: 2) < 2) }
 
-    @Test("Linking objects by position are the same as in a loop, also while a write changes them")
+    @Test("Linking objects by position are the same as in a loop, even while a write changes them")
     func positions() throws {
         let (realm, _, items) = try Scaling.filled(300)
         let hub = items[0]

@@ -232,7 +232,7 @@ struct ObservedSectionsTests {
         #expect(diary.take() == ["d[] i[1.0] m[] +[1] -[1]"])
     }
 
-    @Test("Sectioned values deliver changes by position, also on another queue")
+    @Test("Sectioned values deliver changes by position, even on another queue")
     func values() throws {
         let (stage, diary) = try stage()
         try stage.write { realm in try find(0, realm).words.append(objectsIn: ["ant", "bee"]) }

@@ -98,7 +98,7 @@ class ShiftedItem: Object {
         #expect(lines == ["d 0.0 0.2", "i 0.0 1.1 1.2", "m ", "+[0] -[]"])
     }
 
-    @Test("A section that is not shifted delivers modifications, also next to one that is", arguments: [true, false])
+    @Test("A section that is not shifted delivers modifications, even next to one that is", arguments: [true, false])
     func stays(byBlock: Bool) throws {
         let lines = try told(byBlock: byBlock) { realm in
             realm.create(ShiftedItem.self, value: ["id": 10, "kind": "c"])

@@ -211,7 +211,7 @@ private actor Passenger {
         #expect(try await keeper.add(2) == 1)
     }
 
-    @Test("asyncRefresh loads the commits of others, also if autorefresh is off")
+    @Test("asyncRefresh loads the commits of others, even if autorefresh is off")
     func refreshing() async throws {
         let configuration = memory()
         let keeper = Keeper()

@@ -140,7 +140,7 @@ struct QueueAndActorConfinementTests {
             }
             free.wait()
         }
-        // Behind the writes of the busy queue: if the lock waited for that queue, this write would wait for ever.
+        // After the writes of the busy queue: if the lock waited for that queue, this write would wait forever.
         try other.on { realm in
             realm.writeAsync { realm.add(AsyncRow(value: ["id": 3, "name": "\(other.count)"])) }
         }

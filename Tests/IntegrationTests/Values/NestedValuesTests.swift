@@ -33,7 +33,7 @@ struct NestedValuesTests {
         }
     }
 
-    @Test("Assigning a nested collection elsewhere copies it, also within its own object")
+    @Test("Assigning a nested collection elsewhere copies it, even within its own object")
     func copying() throws {
         let realm = try Contract.allTypes()
         try realm.write {

@@ -119,7 +119,7 @@ struct ValuesByNameTests {
         }
     }
 
-    @Test("A cast to a type that cannot represent the value gives nil")
+    @Test("A cast to a type that cannot represent the value returns nil")
     func misfits() throws {
         let realm = try ByName.realm()
         let holder = realm.objects(Holder.self)[0]

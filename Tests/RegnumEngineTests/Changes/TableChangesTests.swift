@@ -159,7 +159,7 @@ private struct ChangeRun {
         #expect(changes.columns(of: ObjectKey(5)) == ColumnSet([4]))
     }
 
-    @Test("An empty table, an emptied table, and a commit without changes give the right diff")
+    @Test("An empty table, an emptied table, and a commit without changes produce the correct diff")
     func edges() throws {
         var run = try ChangeRun(seed: 1, rows: 0)
         let empty = try run.writer.freeze()

@@ -307,7 +307,7 @@ import Testing
             ])
     }
 
-    @Test("Law 9: an index has an entry too many")
+    @Test("Law 9: an index has an extra entry")
     func extraEntry() throws {
         let (findings, _) = try Self.findings { rows in
             let ghost = try #require(rows.indexes[Column.id])
@@ -344,7 +344,7 @@ import Testing
 
     // MARK: Links
 
-    @Test("Law 10: a link leads to a missing object")
+    @Test("Law 10: a link points to a missing object")
     func danglingLink() throws {
         let (findings, block) = try Self.findings { rows in
             let group = try #require(try rows.groups.dirtyGroup(for: 20))

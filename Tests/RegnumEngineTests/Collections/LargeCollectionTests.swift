@@ -125,7 +125,7 @@ import Testing
         #expect(IntegrityCheck.run(database).findings == [])
     }
 
-    @Test("A copy of the file includes the large collections, also uncommitted ones")
+    @Test("A copy of the file includes the large collections, including uncommitted ones")
     func copies() throws {
         let key = ObjectKey(1)
         let database = try make { table, key in

@@ -48,7 +48,7 @@ import Testing
         return try #require(files.contents(of: path))
     }
 
-    /// The whole content of the file, also by lookups.
+    /// The whole content of the file, read in order and by lookups.
     private static func contents(_ database: Database) throws -> [String] {
         let session = try database.makeSession()
         guard let table = session.table(named: "Row") else { return [] }
@@ -158,7 +158,7 @@ import Testing
             #expect(during == nil)
         }
         #expect(try settled() == 5)
-        // A read-only process leaves the record unchanged, also if it has to check that no process writes.
+        // A read-only process leaves the record unchanged, even if it has to check that no process writes.
         #expect(try Self.contents(try Self.open(files, nil)).count == 61)
         #expect(try settled() == 5)
         var without = try #require(files.contents(of: Self.path))
@@ -307,7 +307,7 @@ import Testing
 
     // A commit once took the first version that no slot may have: it was acknowledged, and the next opening did not see
     // it.
-    @Test("A file that has reached the last version can be read, and no longer written")
+    @Test("A file that has reached the last version can be read, but no longer written")
     func lastNumber() throws {
         var bytes = try Self.make(nil)
         let seal = try Self.seal(bytes)
@@ -371,7 +371,7 @@ import Testing
         // Nothing was cleared.
         #expect(try CommitSlot.readAll(file, seal: Self.seal(bytes)).count == 2)
         try file.write([bytes[Int(slot.catalog.page) << 12 + 50]], at: Int(slot.catalog.page) << 12 + 50)
-        // The slot itself: the one before it would be a commit that nobody requested.
+        // The slot itself: the one before it would be a commit that no program requested.
         let newest = try #require(
             try CommitSlot.readAll(file, seal: Self.seal(bytes)).max { $0.slot.version < $1.slot.version })
         try file.write([bytes[newest.byteOffset + 9] ^ 1], at: newest.byteOffset + 9)

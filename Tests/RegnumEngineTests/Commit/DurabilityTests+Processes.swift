@@ -34,7 +34,7 @@ extension DurabilityTests {
         try insert(session, id, .relaxed, byteCount: 20_000)
     }
 
-    /// A process that is suspended between its writes blocks nobody.
+    /// A process that is suspended between its writes blocks no other process.
     @Test("The writer lock is free when a commit returns, and once an asynchronous commit is durable")
     func lockBehindCommits() throws {
         let files = files()
@@ -104,7 +104,7 @@ extension DurabilityTests {
 
     /// The system may have dropped the pages, and another process's sync of them proves nothing.
     @Test(
-        "The next writer writes the pages again that another process failed to sync",
+        "The next writer rewrites the pages that another process failed to sync",
         arguments: Successor.allCases)
     func failedElsewhere(successor: Successor) throws {
         for seed in UInt64(1)...8 {
@@ -117,7 +117,7 @@ extension DurabilityTests {
             #expect(throws: EngineError.self) { try first?.database.makeDurable() }
             var lockFile: (any File)?
             if successor == .opensAlone || successor == .opensWhileOneLeaves {
-                // Killed: the process does nothing of its usual shutdown.
+                // The process is killed, so it does not shut down normally.
                 files.crashAfterCall(files.operationCount)
                 first = nil
                 files.crashAfterCall(.max)
@@ -197,8 +197,8 @@ extension DurabilityTests {
         try expectAfterPowerLoss(files, 2, seed: 3)
     }
 
-    /// The process that holds the writer lock rewrites the pages, at any time the failure is noticed.
-    @Test("A process that is about to sync handles a sync that failed elsewhere under the writer lock")
+    /// The process that holds the writer lock rewrites the pages, whenever the failure is noticed.
+    @Test("If a sync fails elsewhere, a process that is about to sync handles the failure under the writer lock")
     func failedMeanwhile() throws {
         var tried = 0
         for looks in 0..<12 {
@@ -272,7 +272,7 @@ extension DurabilityTests {
         try expectAfterPowerLoss(files, 2, seed: 2)
     }
 
-    @Test("The writer lock stays held while pages are rewritten, also if a session releases a failed commit")
+    @Test("The writer lock stays held while pages are rewritten, even if a session releases a failed commit")
     func lockedWhileRewriting() throws {
         let base = files()
         let files = HookedFileSystem(base)
@@ -304,7 +304,7 @@ extension DurabilityTests {
         #expect(try count(base) == 5)
     }
 
-    @Test("A process that failed to read the slots of others reads them again before it writes")
+    @Test("A process that failed to read the slots of other processes reads them again before it writes")
     func failedMeeting() throws {
         let files = files()
         let first = try makeFile(files)

@@ -98,12 +98,12 @@ import Testing
         for id in 0..<5 { try insert(session, id, level) }
         #expect(files.operationCount(of: "sync") - before == 5 * perCommit)
         #expect(rows(session) == 5)
-        // Visible to another process at once.
+        // Visible to another process immediately.
         #expect(rows(try open(files).makeSession()) == 5)
     }
 
     @Test(
-        "After a power loss the commits are there up to the last durable one at least, without gaps",
+        "After a power loss all commits up to at least the last durable one are present",
         arguments: RunSeed.list(1...4))
     func powerLoss(seed: RunSeed) throws {
         var random = SeededRandom(seed: seed.value)

@@ -65,7 +65,7 @@ import Testing
         return (seal, try CommitSlot.readSettled(file, seal: seal))
     }
 
-    @Test("The exit of a forked child leaves its parent's database alone")
+    @Test("The exit of a forked child does not affect its parent's database")
     func child() async throws {
         let path = ProcessTests.newPath()
         defer { for end in ["", ".lock"] { try? PosixFileSystem.shared.remove(path + end) } }

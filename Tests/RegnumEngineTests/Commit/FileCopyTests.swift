@@ -100,7 +100,7 @@ import Testing
         try expectSame(try Database.open(path: "/d.realm", fileSystem: files), session)
     }
 
-    @Test("A copy contains nothing of rolled-back changes")
+    @Test("A copy contains no rolled-back changes")
     func afterRollback() throws {
         let files = MemoryFileSystem()
         let database = try Database.open(path: "/a.realm", fileSystem: files)

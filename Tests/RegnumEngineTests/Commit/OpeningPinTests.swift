@@ -30,7 +30,8 @@ import Testing
         try session.commitWrite()
     }
 
-    /// Opens the file while another process makes eight commits after the slots are read. Returns the number of objects.
+    /// Opens the file while another process makes eight commits after the slots are read. Returns the number of
+    /// objects.
     private static func openBetweenCommits(_ mutant: ProtocolMutant?) throws -> Int {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
         let writer = try open(files).makeSession()
@@ -56,7 +57,7 @@ import Testing
         return try #require(try database.makeSession().table(named: "Row")).count
     }
 
-    @Test("Writers leave the pages alone that an opening reads")
+    @Test("Writers do not overwrite pages that an opening reads")
     func pinned() throws {
         #expect(try Self.openBetweenCommits(nil) == 40)
     }

@@ -321,7 +321,7 @@ extension SpillLimits {
     }
 
     // When a changed list is written back, its old terms are removed from the index, read from its old blocks. These
-    // were dropped by then, and full groups that were spilled meanwhile took their pages.
+    // were dropped by then, and full groups that were spilled in the meantime took their pages.
     @Test("Blocks dropped by an open list are not overwritten before its full-text index has read them")
     func openIndexedList() throws {
         var word: UInt64 = 0
@@ -421,7 +421,7 @@ extension SpillLimits {
 
     // Such a transaction once crashed when it had outgrown its reserved address space.
     @Test(
-        "A transaction in memory or of an encrypted file that grows too large refuses more, and can commit",
+        "A transaction in memory or of an encrypted file that grows too large rejects further changes but can commit",
         arguments: DurabilityTests.encryptions)
     func tooLarge(isEncrypted: Bool) throws {
         var options = Database.OpenOptions()
@@ -442,7 +442,7 @@ extension SpillLimits {
     }
 
     // Unsealed changes once did not count if a spill was possible: the commit crashed.
-    @Test("A transaction with more unsealed changes than address space refuses more")
+    @Test("A transaction with more unsealed changes than address space rejects further changes")
     func tooLargeToSeal() throws {
         var options = Database.OpenOptions()
         (options.spillLimits.reserved, options.spillLimits.interval) = (4 << 20, 16)
@@ -455,7 +455,7 @@ extension SpillLimits {
     }
 
     // An open collection once counted half, as if its elements were numbers: the commit crashed.
-    @Test("A list of long elements near the limit of address space refuses more, and can be committed")
+    @Test("A list of long elements near the limit of address space rejects further changes but can be committed")
     func longElementsRefused() throws {
         var options = Database.OpenOptions()
         (options.spillLimits.reserved, options.spillLimits.interval) = (4 << 20, 16)
@@ -471,7 +471,7 @@ extension SpillLimits {
         let key = location.key
         try table.finishInsert(location)
         let value = Value.string(String(repeating: "x", count: 20_000))
-        // Before the others: a full group at the end would be sealed at once.
+        // Before the others: a full group at the end would be sealed immediately.
         let error = #expect(throws: EngineError.self) {
             for _ in 0..<1000 { try table.listInsert([value], 0, of: key, at: 0) }
         }
@@ -486,7 +486,7 @@ extension SpillLimits {
 
     #if Encryption
         // The first buffer once took so much that there was no room for the second of the same length. In a separate
-        // process, because the other tests need address space meanwhile.
+        // process, because the other tests need address space at the same time.
         @Test("An encrypted write finds address space for both of its buffers")
         func twoBuffers() async {
             await #expect(processExitsWith: .success) {

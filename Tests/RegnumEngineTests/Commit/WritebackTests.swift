@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test("A queued commit behind another starts no writeback, because they share a sync")
+    @Test("A commit queued after another starts no writeback, because they share a sync")
     func inLine() throws {
         for (id, begins) in [(0, true), (1, false), (2, false)] {
             try insert(id)

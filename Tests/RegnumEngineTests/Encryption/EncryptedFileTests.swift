@@ -102,7 +102,7 @@
                     #expect(!Self.contains(bytes, Array(word.utf8)), "\(word) in \(name)")
                 }
             }
-            // The search finds plain text that is there.
+            // The search must find plain text in a file that is not encrypted.
             let plain = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
             let session = try Self.open(plain, nil).makeSession()
             try session.beginWrite()
@@ -161,7 +161,7 @@
             }
         }
 
-        @Test("A wrong key, a missing key and a needless key give different errors, and the file is not changed")
+        @Test("A wrong key, a missing key and a needless key cause different errors, and the file is not changed")
         func misfits() throws {
             let files = try Self.make()
             let before = files.contents(of: Self.path)
@@ -195,7 +195,7 @@
             #expect(try Database.open(path: Self.path, fileSystem: files, options: options) === open)
         }
 
-        @Test("A changed header is refused, also with a fresh checksum", arguments: [20, 40, 70])
+        @Test("A changed header is refused, even with a valid checksum", arguments: [20, 40, 70])
         func header(byte: Int) throws {
             let files = try Self.make()
             var bytes = try #require(files.contents(of: Self.path))
@@ -213,7 +213,7 @@
             #expect(throws: EngineError.encryption(path: Self.path, .wrongKey)) { try Self.open(files, Self.key(1)) }
         }
 
-        @Test("A flipped bit anywhere gives an error or the right answer", arguments: RunSeed.list(1...4))
+        @Test("A flipped bit anywhere causes an error or leaves the answer correct", arguments: RunSeed.list(1...4))
         func bits(seed: RunSeed) throws {
             let files = try Self.make()
             let good = try #require(files.contents(of: Self.path))
@@ -273,7 +273,7 @@
         }
 
         /// The slot of the newest commit is the one in `now` that `before` does not have.
-        @Test("A valid slot of an earlier commit, put back, is skipped, refused, or shows the state of that commit")
+        @Test("A valid slot of an earlier commit that is put back is skipped, is refused, or shows that commit")
         func replayedSlots() throws {
             let files = try Self.make()
             let session = try Self.open(files, Self.key(1)).makeSession()
@@ -317,7 +317,7 @@
                     }
                 }
             }
-            // Pages of the first commits have been used again.
+            // Pages of the first commits have been reused.
             #expect(refused > 0)
         }
 

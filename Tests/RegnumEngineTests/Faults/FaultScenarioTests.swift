@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each system call fails once during typical use of a file. The affected operation throws or does without, changes
-// nothing visible, and succeeds when it is repeated. At the end the content equals that of a run without failures, the
-// writer lock is free, and no file stays open.
+// Each system call fails once during typical use of a file. The affected operation throws, or succeeds without that
+// call. It changes nothing visible if it throws, and succeeds when it is repeated. At the end the content equals that
+// of a run without failures, the writer lock is free, and no file stays open.
 
 @testable import RegnumEngine
 import RegnumSimulation
@@ -140,7 +140,7 @@ import Testing
         do { return try body() } catch is EngineError { return try body() }
     }
 
-    /// From opening the file to closing it.
+    /// The operations of a scenario, from opening the file to closing it.
     private func run(
         _ scenario: Scenario, _ turns: Range<Int>, _ files: SimulatedFileSystem, _ isEncrypted: Bool
     ) throws {
@@ -242,9 +242,9 @@ import Testing
         let calls = clean.operationCount
         #expect(calls > 40)
         let expected = try found(clean, isEncrypted)
-        // 11 is odd, so both kinds of failure occur. With a stride of 4, call 26 is among them as long as as many calls
-        // come before it. It sets the length of the lock file when that is created again: while the length was unknown,
-        // no other process could open the file.
+        // 11 is odd, so both kinds of failure occur. With a stride of 4, call 26 is among them unless the number of
+        // calls before it changes. Call 26 sets the length of the lock file when that is created again: while the
+        // length was unknown, no other process could open the file.
         let (first, step) = RunScale.isOptimized ? (0, 1) : (4, 11)
         for call in stride(from: first, to: calls, by: step) {
             let kind: SystemError.Kind = call % 2 == 0 ? .io : .noSpace

@@ -40,7 +40,7 @@ import Testing
         try session.commitWrite()
     }
 
-    /// The scripted life of a file, with a failure set; returns the counts that were acknowledged.
+    /// Runs a fixed script on a file, with a failure set. Returns the acknowledged and the attempted numbers of rows.
     private func script(
         _ files: SimulatedFileSystem, _ failure: SimulatedFailure?, writesAhead: Bool = false
     ) -> (acknowledged: Int, attempted: Set<Int>) {
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(
-        "The database survives every failing call, also in a spill",
+        "The database survives every failing call, even in a spill",
         arguments: [
             (SystemError.Kind.io, false, false), (.io, true, false), (.noSpace, false, false), (.noSpace, true, false),
             (.io, false, true), (.noSpace, false, true), (.noSpace, true, true),
@@ -95,10 +95,10 @@ import Testing
         }
     }
 
-    @Test("A power loss after any call loses nothing acknowledged", arguments: RunSeed.list(1...4))
+    @Test("A power loss after any call loses no acknowledged commit", arguments: RunSeed.list(1...4))
     func powerLoss(seed: RunSeed) throws {
         var random = SeededRandom(seed: seed.value)
-        // Two of four seeds: 3 and 4 of the fixed ones.
+        // True for two of four seeds: 3 and 4 of the fixed ones.
         let writesAhead = (seed.value &- 1) % 4 > 1
         let clean = SimulatedFileSystem(seed: 3, reservedByteCount: 64 << 20)
         _ = script(clean, nil, writesAhead: writesAhead)

@@ -97,7 +97,7 @@ extension GoldenFile {
             try table.set(i % 3 == 0 ? .null : .int(Int64(i)), 0, of: key)
             try table.set(i % 4 == 0 ? .null : .string(alone), 1, of: key)
             for (k, type) in uniqueTypes.enumerated() {
-                // If one value is null, the object is not equal to any other. Links lead to the next object.
+                // If one value is null, the object is not equal to any other. Links point to the next object.
                 var value = sample(type, i)
                 if type == .link { value = i == 3 ? .null : .link(ObjectKey(UInt64((i + 1) % 8 + 1))) }
                 try table.set(value, k + 2, of: key)

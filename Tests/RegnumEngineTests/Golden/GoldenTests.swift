@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(
-        "Terms and locations are found in golden files, and their constraints and rules hold", arguments: namesWithRules
+        "Terms and locations are found in golden files, and constraints and rules apply", arguments: namesWithRules
     )
     func rules(name: String) throws {
         let database = try Self.open(name)

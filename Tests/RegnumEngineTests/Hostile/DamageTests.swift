@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test("The undamaged file can be read, also after its tags have been recomputed")
+    @Test("The undamaged file can be read, even after its tags have been recomputed")
     func undamaged() {
         #expect(Self.readAll(Self.good))
         var bytes = Self.good
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test("A truncated file does not open, or opens whole")
+    @Test("A truncated file does not open, or has all its contents")
     func truncated() {
         for count in stride(from: 1, to: Self.good.count, by: RunScale.isOptimized ? 512 : 24_000) {
             Self.expectNoticed(Array(Self.good.prefix(count)), "cut to \(count) bytes", mayLackHeader: true)

@@ -56,7 +56,7 @@ import Testing
                 lie(&wrong)
                 let refused = wrong
                 #expect(throws: EngineError.self) { try reader.bytes(refused) }
-                // The bytes that others read meanwhile stay unchanged and readable.
+                // The bytes that others read at the same time stay unchanged and readable.
                 #expect([UInt8](UnsafeRawBufferPointer(start: bytes, count: ref.byteCount)) == before)
                 #expect(try reader.bytes(ref) == bytes)
             }

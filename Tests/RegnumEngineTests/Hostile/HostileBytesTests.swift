@@ -126,7 +126,7 @@ import Testing
         return (page, "page \(page), byte \(bit / 8), bit \(bit % 8)")
     }
 
-    @Test("A flipped bit of the headers and slots gives an error or a known state", arguments: [false, true])
+    @Test("A flipped bit of the headers and slots causes an error or leaves a known state", arguments: [false, true])
     func fixedBits(isRetagged: Bool) {
         Self.forEachCase(
             "fixed \(isRetagged)", of: Self.fixedPages.count * 32768, sealing: isRetagged ? .fresh : .left
@@ -153,7 +153,7 @@ import Testing
         }
     }()
 
-    @Test("A flipped bit of a block of each kind gives an error or a known state", arguments: [false, true])
+    @Test("A flipped bit of a block of each kind causes an error or leaves a known state", arguments: [false, true])
     func blockBits(isRetagged: Bool) {
         Self.forEachCase(
             "block \(isRetagged)", of: Self.samplePages.count * 32768, sealing: isRetagged ? .fresh : .left
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test("Random damage with fresh checksums gives an error or an answer")
+    @Test("Random damage with fresh checksums causes an error or allows an answer")
     func randomDamage() {
         Self.forEachCase("random", of: 1 << 40, sealing: .fresh, atMost: Self.mostRandom) { number, file in
             var random = SeededRandom(seed: UInt64(number))
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    @Test("References to other blocks give an error or an answer")
+    @Test("References to other blocks cause an error or allow an answer")
     func exchangedReferences() {
         let file = Self.file
         let refs = file.usedBlocks.flatMap { page in (file.holders[page] ?? []) }
@@ -221,7 +221,7 @@ import Testing
         }
     }
 
-    @Test("Random bytes with stale checksums give an error or a known state")
+    @Test("Random bytes with stale checksums cause an error or leave a known state")
     func unsealedDamage() {
         Self.forEachCase(
             "unsealed", of: 1 << 40, sealing: .left, atMost: Self.mostRandom, mayLackHeader: true
@@ -236,7 +236,7 @@ import Testing
         }
     }
 
-    @Test("A file truncated at or near a page boundary gives an error or a known state")
+    @Test("A file truncated at or near a page boundary causes an error or leaves a known state")
     func truncated() {
         Self.forEachCase(
             "cut", of: Self.file.bytes.count / 4096 * 3, sealing: .left, mayLackHeader: true
@@ -261,7 +261,7 @@ import Testing
             #expect(Self.encryptedStates.count == 2)
         }
 
-        @Test("A flipped bit of an encrypted file gives an error or a known state")
+        @Test("A flipped bit of an encrypted file causes an error or leaves a known state")
         func encryptedBits() throws {
             let good = HostileFile.encrypted
             let reachable = try HostileFile.reachablePages(good, key: HostileFile.key)

@@ -150,7 +150,7 @@ enum HostileContent {
         }
     }
 
-    /// Links in collections lead to other objects of their own table.
+    /// Links in collections point to other objects of their own table.
     private static func element(_ type: ColumnType, _ i: Int) -> Value {
         type == .link ? .link(ObjectKey(UInt64(i % 30 + 1))) : value(type, i)
     }

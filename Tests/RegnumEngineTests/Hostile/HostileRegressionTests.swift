@@ -59,7 +59,7 @@ import Testing
 
     // A record of taken pages in the free log may name 2^32 pages. Each was once visited, for each record: seconds for
     // a page of log. No commit takes more pages than the file has.
-    @Test("A free log that takes more pages than the file has is refused at once")
+    @Test("A free log that takes more pages than the file has is refused immediately")
     func freeLogTakesTooMuch() throws {
         var file = HostileFile.good
         let page = try #require(

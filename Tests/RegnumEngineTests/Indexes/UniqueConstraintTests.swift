@@ -126,7 +126,7 @@ import Testing
         try table.set(.link(key), 3, of: key)
     }
 
-    @Test("Constraints hold after a failed call")
+    @Test("Constraints are enforced after a failed call")
     func faults() throws {
         func script(_ files: SimulatedFileSystem) {
             guard let session = try? Database.open(path: "/f/a.realm", fileSystem: files).makeSession() else { return }
@@ -186,7 +186,7 @@ import Testing
         #expect(findings.first?.text.contains(": 2 objects share their values: object 1 (block at page ") == true)
     }
 
-    @Test("An unknown required feature is refused, also when another process adds it")
+    @Test("An unknown required feature is refused, even when another process adds it")
     func features() throws {
         let files = MemoryFileSystem()
         let database = try Database.open(path: "/u.realm", fileSystem: files)

@@ -20,7 +20,7 @@ struct ScanPrefetchTests {
     }
 
     @Test(
-        "Every cache line of the values is touched once, and no byte beside them",
+        "Every cache line of the values is touched once, and no byte outside them",
         arguments: [
             (ColumnForm.constant, 0), (.bits, 128), (.uint8, 1000), (.uint16, 2000), (.uint32, 4000), (.int64, 8000),
             (.float32, 4000), (.float64, 8000), (.bytes12, 12000), (.bytes16, 16000),

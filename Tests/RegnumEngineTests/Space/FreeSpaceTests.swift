@@ -152,7 +152,7 @@ import Testing
     }
 
     // A skipped range is one extent until all free space is recorded, which splits it at every section. A log without
-    // room for this was not written, and nobody could write to the file any more.
+    // room for this was not written, and no process could write to the file any more.
     @Test("A free log has room for every section of a quarantined range at the end of the file")
     func barredSections() throws {
         let sealer = Sealer()
@@ -186,7 +186,7 @@ import Testing
         #expect(taken == [end + 2, end + 3, end + 5])
     }
 
-    @Test("A block that extends past the end of the file uses pages that nobody has taken")
+    @Test("A block that extends past the end of the file uses pages that are not taken")
     func behindTheEnd() {
         let space = FreeSpace(highWater: 20)
         #expect(space.isTaken(Extent(page: 18, pageCount: 2)))

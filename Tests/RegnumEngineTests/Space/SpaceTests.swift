@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The maximum size of a file: at every commit at most the peak of live data and pinned versions, twice the largest
-// transaction, and an eighth. Also the space that it releases, and that memory does not grow with the number of
+// The maximum size of a file: at every commit at most the peak of live data and pinned versions, plus twice the largest
+// transaction, and an eighth more. Also the space that it releases, and that memory does not grow with the number of
 // commits.
 
 import Foundation
@@ -36,7 +36,7 @@ import Testing
 
     static func fileByteCount(_ files: some FileSystem) throws -> Int { try files.status(path)?.byteCount ?? 0 }
 
-    /// A transaction of random inserts, updates and deletions; returns nothing that the caller must keep.
+    /// Commits random inserts, updates and deletions. Keeps no references to the session's objects.
     private static func churn(_ session: Session, _ random: inout SeededRandom, _ next: inout Int, large: Bool) throws {
         try session.beginWrite()
         let table = try #require(session.table(named: "Row"))
@@ -103,7 +103,7 @@ import Testing
     }
 
     #if os(Linux)
-        // In a separate process: in this one, other tests allocate and free memory meanwhile.
+        // In a separate process, because other tests allocate and free memory in this one.
         @Test("Private memory does not grow with the number of commits, with any versions pinned")
         func memory() async {
             _ = await #expect(processExitsWith: .success) { try SpaceTests.churnWithinMemory() }
@@ -118,7 +118,7 @@ import Testing
             try session.commitWrite()
             var next = 0
             var pins: [(session: Session, end: Int)] = []
-            // The most in each half, without the file, which is in memory as well.
+            // The peak in each half, without the file, which is in memory too.
             var (begin, most, longest) = (0, 0, 0)
             for turn in 0..<(8 * turns) {
                 try churn(session, &random, &next, large: random.below(40) == 0)
@@ -180,7 +180,7 @@ import Testing
         try session.commitWrite()
     }
 
-    @Test("The free end of the file is truncated once nobody needs it, and written again later")
+    @Test("The free end of the file is truncated once no version needs it, and written again later")
     func cut() throws {
         let files = MemoryFileSystem()
         for _ in 0..<3 {
@@ -206,7 +206,7 @@ import Testing
         try file.allocate(16 << 20)
         let other = try database.makeSession()
         try other.beginWrite()
-        // On another thread: it waits no longer than the write lasts, and the test with it.
+        // On another thread, so that a commit that waits for the other write does not block the test.
         let isDone = Lock(false)
         let isStarted = DetachedThread.start {
             database.shrinkIfLong(database.versions.newest)

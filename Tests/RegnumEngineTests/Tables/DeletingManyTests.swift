@@ -98,7 +98,7 @@ extension CollectionKind {
         try table.listValues(0, of: owner).count { $0 != .null }
     }
 
-    @Test("The remaining objects are unchanged, and can be changed at once", arguments: RunSeed.list(1...8))
+    @Test("The remaining objects are unchanged, and can be changed immediately", arguments: RunSeed.list(1...8))
     func random(seed: RunSeed) throws {
         var random = SeededRandom(seed: seed.value)
         var options = Database.OpenOptions()

@@ -206,7 +206,7 @@ private struct RuleRun {
     }
 
     private mutating func uniqueValue(_ column: Int) -> Value {
-        // Many that are unique alone, few of those unique together.
+        // Columns 0 and 1 are unique alone and have many values. The others are unique together and have few.
         if column == 0 { return random.below(4) == 0 ? .null : .int(Int64(random.below(300))) }
         if column == 1 { return random.below(4) == 0 ? .null : .string("\(random.below(300))") }
         switch GoldenFile.uniqueTypes[column - 2] {
@@ -260,7 +260,7 @@ private struct RuleRun {
             state.ruled[key]?.list.removeFirst()
         default:
             let link = random.below(list)
-            // Few links deny, otherwise nothing could be deleted.
+            // Few links with a `deny` rule are set, because otherwise nothing could be deleted.
             let denies = GoldenFile.rules[link].delete == .deny || GoldenFile.rules[link].origin == .deny
             if denies, random.below(4) > 0 { return true }
             try table.set(target == 0 ? .null : .link(ObjectKey(target)), link, of: object)
@@ -282,7 +282,7 @@ private struct RuleRun {
             roots.sorted().map { RowKey(table: table.definition.key, key: ObjectKey($0)) })
         #expect(plan.denials.isEmpty == (gone != nil))
         if let gone { #expect(Set(plan.rows.map(\.key.rawValue)) == gone) }
-        // A denied transaction can only be rolled back: not too often.
+        // A denied transaction can only be rolled back, so most denied deletions are not attempted.
         if gone == nil, random.below(6) > 0 { return true }
         if isAll { try table.deleteAll() } else { try table.delete(roots.sorted().map { ObjectKey($0) }) }
         guard let gone else { return false }
@@ -389,7 +389,7 @@ private struct RuleRun {
             let report = IntegrityCheck.run(run.database)
             try #require(report.isClean, "step \(step): \(report.findings)")
         }
-        // Both kinds, and not each time.
+        // Both reasons for a refusal occur, but not in each transaction.
         let refused = run.refusals.values.reduce(0, +)
         if RunScale.isOptimized { #expect(run.refusals.count == 2 && refused < 100, "\(run.refusals)") }
     }

@@ -74,7 +74,7 @@ private struct ModelRun {
             })
     }
 
-    /// A random value for a column; links lead to existing objects.
+    /// A random value for a column; links point to existing objects.
     mutating func value(_ column: NewColumn) -> Value {
         if column.isNullable, random.below(3) == 0 { return .null }
         switch column.type {

@@ -43,7 +43,7 @@ import Testing
 
     @Test("Groups get fewer rows if their last page would be nearly empty")
     func cut() throws {
-        // 40 bytes a row and 200 of the header: 1,024 rows begin an eleventh page.
+        // 40 bytes per row and 200 of the header: 1,024 rows begin an eleventh page.
         let rows = try groups(12_000, textByteCount: 38)
         // The first two are begun before one has been packed.
         let cut = rows.dropFirst(2).dropLast()

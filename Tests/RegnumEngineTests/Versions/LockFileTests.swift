@@ -168,7 +168,7 @@ import Testing
     }
 
     @Test(
-        "A database that was replaced or unlinked stays usable, and its path means the other file",
+        "A database that was replaced or unlinked stays usable, and its path refers to the other file",
         arguments: [true, false])
     func replacedDatabase(isRenamed: Bool) throws {
         let old = try open()
@@ -219,7 +219,7 @@ import Testing
         #expect(try pins.dropFirst().map { try rows($0) } == read)
     }
 
-    @Test("The 257th process is refused, and succeeds after another has gone")
+    @Test("The 257th process is refused, and succeeds after another has ended")
     func slots() throws {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 1 << 20)
         var open: [Database] = []
@@ -385,7 +385,7 @@ import Testing
         #expect(one.table(named: "Row")?.count == 5)
     }
 
-    // A process killed in between left a lock file that nobody else could open.
+    // A process killed in between left a lock file that no other user could open.
     @Test("A new lock file gets its access rights before its name")
     func accessFirst() throws {
         let hooked = HookedFileSystem(files)

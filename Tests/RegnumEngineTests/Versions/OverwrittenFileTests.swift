@@ -138,7 +138,7 @@ import Testing
                 }
             }
         }
-        // The new content stays unchanged, also when the process closes the file.
+        // The new content stays unchanged, even when the process closes the file.
         if mutant == nil {
             #expect(files.contents(of: path) == bytes, "\(replacement) \(step)")
         }

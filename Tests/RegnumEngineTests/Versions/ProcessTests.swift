@@ -122,7 +122,7 @@ import Testing
         #expect(report.pendingPages < 60)
     }
 
-    // A pin that found no free word once pinned all later versions, and notifications were sent to nobody: safe, but
+    // A pin that found no free word once pinned all later versions, and notifications had no receiver: safe, but
     // files grew, and no test failed.
     @Test("A process publishes each version that it reads, and is notified only while it listens")
     func shown() throws {

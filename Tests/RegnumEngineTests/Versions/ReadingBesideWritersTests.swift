@@ -223,7 +223,7 @@ import Testing
         }
     }
 
-    @Test("Damage is reported as damage, also beside a writer")
+    @Test("Damage is reported as damage, even while another process writes")
     func damage() throws {
         try whileWriting(.relaxed) {
             // The header's copy: no process writes there.

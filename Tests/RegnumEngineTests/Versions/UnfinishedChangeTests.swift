@@ -100,7 +100,7 @@ import Testing
         #expect(table.count == Self.count)
         #expect(try table.keys(inIndexOf: 0, equalTo: .int(5)) == [ObjectKey(5)])
         #expect(try table.value(2, of: ObjectKey(5)) == .int(5))
-        // The next transaction contains nothing of it.
+        // The next transaction does not contain any part of the change.
         _ = try overwrite(page, files, with: good)
         try session.beginWrite()
         #expect(!session.isRefused)
@@ -194,7 +194,7 @@ import Testing
         }
         session = nil
         #expect(database.spaceManager.spilled == nil)
-        // Otherwise it would wait for ever for a writer lock that was not released.
+        // Otherwise it would wait forever for a writer lock that was not released.
         try #require(try database.tryEnterWriter())
         database.leaveWriter()
         let next = try database.makeSession()
@@ -207,8 +207,8 @@ import Testing
         #expect(report.isClean, "\(report.findings)")
     }
 
-    // The schema of the refused version once stayed with the tables of the shown version: a copy had other tables than
-    // its schema.
+    // The schema of the refused version once stayed with the tables of the shown version: a copy had tables that
+    // differed from its schema.
     @Test("A failed refresh keeps the shown version")
     func refresh() throws {
         let files = files()

@@ -80,7 +80,7 @@ struct CreateTests {
         }
     }
 
-    @Test("Objects of another Realm are copied with their linked objects, cycles too")
+    @Test("Objects of another Realm are copied with their linked objects, including cycles")
     func copies() throws {
         let source = try makeRealm()
         let target = try makeRealm()

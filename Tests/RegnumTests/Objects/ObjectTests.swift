@@ -132,7 +132,7 @@ struct ObjectTests {
         }
     }
 
-    @Test("Links are added with the object, cycles too, and read back")
+    @Test("Links, including cycles, are added with the object and read back")
     func links() throws {
         let realm = try makeRealm()
         let keeper = Keeper()

@@ -246,7 +246,7 @@ struct ObjectCursorTests {
         _ = seen
     }
 
-    @Test("Access by position is correct, also while the deinit of an element accesses other positions")
+    @Test("Access by position is correct, even while the deinit of an element accesses other positions")
     func byPosition() throws {
         let configuration = Realm.Configuration(
             inMemoryIdentifier: UUID().uuidString, objectTypes: [EndingByPosition.self])

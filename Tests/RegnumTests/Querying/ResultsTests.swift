@@ -120,7 +120,7 @@ struct ResultsTests {
         #expect(dogs.value(forKey: "name") as? [String] == ["Rex", "Bello", "Fido", "Waldi"])
     }
 
-    @Test("Results give positions, elements by index set, and a description")
+    @Test("Results return positions, elements by index set, and a description")
     func positions() throws {
         let old = dogs.filter("age > 0")
         let fido = try #require(dogs.first { $0.name == "Fido" })

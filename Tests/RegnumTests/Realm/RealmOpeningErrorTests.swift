@@ -22,7 +22,7 @@ struct RealmOpeningErrorTests {
         try Data(bytes).write(to: folder.url.appendingPathComponent(name))
     }
 
-    @Test("An invalid file is refused with the right code and not changed")
+    @Test("An invalid file is refused with the correct code and not changed")
     func badInput() throws {
         let path = folder.url.path
         #expect(error("no/such/a.realm")?.reason == .missingFolder)

@@ -46,7 +46,7 @@ struct RealmTests {
         }
     #endif
 
-    @Test("The same configuration on one thread gives the same Realm, another configuration does not")
+    @Test("The same configuration on one thread returns the same Realm, another configuration does not")
     func equality() throws {
         let configuration = memory()
         let one = try Realm(configuration: configuration)
@@ -115,7 +115,7 @@ struct RealmTests {
         #expect(realm.isEmpty)
     }
 
-    @Test("Results see changes of the same write at once")
+    @Test("Results see changes of the same write immediately")
     func live() throws {
         let realm = try Realm(configuration: memory())
         let all = realm.objects(Plain.self)
@@ -189,7 +189,7 @@ struct RealmTests {
         #expect(realm.objects(Item.self).count == 1)
     }
 
-    @Test("A file can only be deleted while nobody has it open")
+    @Test("A file can only be deleted while no process has it open")
     func deleteFiles() throws {
         let folder = RealmFolder()
         var realm: Realm? = try Realm(configuration: folder.configuration())

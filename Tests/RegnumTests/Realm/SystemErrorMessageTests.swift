@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The errors of the operating system: each `errno` that calls on a file can set leads to a reason and to fitting
-// advice.
+// The errors of the operating system: each `errno` that calls on a file can set has a reason and fitting advice.
 
 import Foundation
 import RegnumEngine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes from a file, from standard input or from memory, in chunks, with a look ahead.
+// Reads bytes from a file, standard input or memory, in chunks and with lookahead.
 
 import Foundation
 
@@ -51,13 +51,14 @@ struct ByteSource {
         position = 0
     }
 
-    /// Skips bytes that were seen.
+    /// Consumes bytes that `peekByte` or `peek` returned.
     mutating func skip(_ count: Int) {
         position += count
         offset += count
     }
 
-    /// The next bytes, or as many as there are. Errors count as the end; reading on reports them.
+    /// Returns the next `count` bytes without consuming them, or fewer at the end. An error counts as the end; the next
+    /// call that throws reports it.
     mutating func peek(_ count: Int) -> [UInt8] {
         while chunk.count - position < count, !isAtEnd { guard (try? fill()) != nil else { break } }
         return Array(chunk[position...].prefix(count))

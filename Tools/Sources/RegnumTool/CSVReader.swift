@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads CSV as RFC 4180 describes it, record by record. Lines may end with CRLF, LF or CR; a byte order mark at the
-// start is skipped; quoted fields may have line breaks.
+// Reads the records of a CSV text (RFC 4180) one by one. Lines may end with CRLF, LF or CR; a byte order mark at the
+// start is skipped; quoted fields may contain line breaks.
 
 import RegnumInspect
 
@@ -17,7 +17,7 @@ struct CSVReader {
         var message: String
     }
 
-    /// A longer record is most likely a quotation mark that is never closed.
+    /// The maximum number of bytes in a record. A longer record most likely lacks a closing quotation mark.
     static let recordLimit = 64 << 20
 
     private var source: ByteSource
@@ -110,7 +110,7 @@ struct CSVReader {
         return text
     }
 
-    /// Skips the rest of the line.
+    /// Skips the rest of the line, and returns the problem.
     private mutating func problem(_ message: String, _ start: Int) throws -> Problem {
         while let byte = try source.peekByte(), byte != 0x0a, byte != 0x0d { source.skip(1) }
         if try source.peekByte() != nil { try skipLineEnd() }

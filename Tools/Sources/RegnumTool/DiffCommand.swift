@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommand diff: the differences of the schema and the objects of two files.
+// The subcommand `diff`: shows the differences between two files, in the schema and in the objects.
 
 import ArgumentParser
 import Foundation

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommands for whole databases as lines of JSON: dump (export-json) and load (import-json).
+// The subcommands `dump` (export-json) and `load` (import-json): write and read a whole database as lines of JSON.
 
 import ArgumentParser
 import Foundation
@@ -121,7 +121,7 @@ struct LoadCommand: ParsableCommand {
     }
 }
 
-/// The line with the classes, to which the rules are added that `ObjectJSON` lacks.
+/// The line with the classes, and with the rules of the schema, which `ObjectJSON` does not write.
 enum SchemaLine {
     static func adding(_ rules: String?, to line: String) -> String {
         guard let rules, line.hasSuffix("}") else { return line }
@@ -166,14 +166,15 @@ struct NewDatabase {
         Refusal("'\(path)': File exists. Name a new file, or remove this one first.")
     }
 
-    /// Calls `body` with the URL of a file beside the target, which it makes, and renames that file.
+    /// Calls `body`, which must create a file at the URL passed to it, beside the target. Then gives that file its
+    /// final name.
     func make<R>(_ body: (URL) throws -> R) throws -> R {
         let name = "\(target.lastPathComponent).loading-\(ProcessInfo.processInfo.processIdentifier)"
         let unfinished = target.deletingLastPathComponent().appendingPathComponent(name)
         let lockFile = unfinished.appendingPathExtension("lock")
         defer { for url in [unfinished, lockFile] { try? FileManager.default.removeItem(at: url) } }
         let result = try body(unfinished)
-        // A link, not a rename, fails if another process has made the target meanwhile.
+        // A hard link, unlike a rename, fails if another process has created the target in the meantime.
         guard link(unfinished.path, target.path) == 0 else {
             if errno == EEXIST { throw Self.exists(target.path) }
             throw Refusal("'\(target.path)' cannot be written: \(String(cString: strerror(errno))).")
@@ -182,7 +183,7 @@ struct NewDatabase {
     }
 }
 
-/// A new file for text, which appears at its path when it is complete. It is an error if there is a file already.
+/// A new text file, which appears at its path when it is complete. It is an error if the file exists already.
 final class NewTextFile {
     private let path: String
     private let unfinished: String
@@ -209,13 +210,13 @@ final class NewTextFile {
         }
     }
 
-    /// Makes the text durable, and the file appear.
+    /// Makes the text durable, and then gives the file its final name.
     func finish() throws {
         do {
             try handle.synchronize()
             try handle.close()
         } catch { throw Refusal("'\(path)' cannot be written: \(error.localizedDescription)") }
-        // A link, not a rename, fails if another process has made the file meanwhile.
+        // A hard link, unlike a rename, fails if another process has created the file in the meantime.
         guard link(unfinished, path) == 0 else {
             if errno == EEXIST { throw Self.exists(path) }
             throw Refusal("'\(path)' cannot be written: \(String(cString: strerror(errno))).")
@@ -229,7 +230,7 @@ final class NewTextFile {
     private func remove() { try? FileManager.default.removeItem(atPath: unfinished) }
 }
 
-/// Standard input in a file, because lines are read several times.
+/// A temporary file with the bytes of standard input, because the lines are read several times.
 private struct Spool {
     let url: URL
 
@@ -244,9 +245,9 @@ private struct Spool {
     func remove() { try? FileManager.default.removeItem(at: url) }
 }
 
-/// Compares lines of objects with those of a file that was made of them. Objects of the new file are numbered from 1
-/// without gaps, so the numbers of the lines, also those in links, are replaced by their rank in their class. Memory: 8
-/// bytes for each object.
+/// Compares the lines of objects with those of the file that was loaded from them. The objects of the new file are
+/// numbered from 1 without gaps. Therefore each object number of the lines, including those in links, is replaced by
+/// its rank in its class. Memory: 8 bytes for each object.
 struct LineComparison {
     private let path: String
     private var reader: LineReader
@@ -288,17 +289,17 @@ struct LineComparison {
         }
     }
 
-    /// The class and the number of an object's line; nil for the line of the classes and for empty lines.
+    /// The class and the number of the object in a line; nil for the line with the classes and for empty lines.
     static func head(_ line: String) -> (name: String, key: Int64)? {
         if let head = plainHead(line) { return head }
-        // Lines that another program wrote may have blanks.
+        // Lines written by another program may contain spaces.
         guard let json = parsed(line), let name = json["class"] as? String, let key = json["key"] as? NSNumber else {
             return nil
         }
         return (name, key.int64Value)
     }
 
-    /// The head of a line as dump writes it.
+    /// Like `head`, but only for a line in the exact form that `dump` writes.
     private static func plainHead(_ line: String) -> (name: String, key: Int64)? {
         guard line.hasPrefix("{\"class\":\""), let end = line.range(of: "\",\"key\":") else { return nil }
         let name = line[line.index(line.startIndex, offsetBy: 10)..<end.lowerBound]
@@ -321,8 +322,8 @@ struct LineComparison {
         return low < keys.count && keys[low] == key ? Int64(low + 1) : key
     }
 
-    /// The line with ranks instead of numbers. A quotation mark within a string is escaped, so the searched texts occur
-    /// only as members.
+    /// Returns the line with ranks instead of object numbers. Quotation marks within strings are escaped, so the text
+    /// that is searched for occurs only as a member.
     func ranked(_ line: String) -> String {
         guard let (name, key) = Self.plainHead(line), let own = line.range(of: "\",\"key\":\(key)") else { return line }
         var text = line[..<own.lowerBound] + "\",\"key\":\(rank(key, name))"
@@ -344,7 +345,7 @@ struct LineComparison {
             one["class"] as? String == other["class"] as? String,
             (other["key"] as? NSNumber)?.int64Value == rank(key, name)
         else { return false }
-        // A property that a line leaves out is null, zero or empty, and not compared.
+        // A property that a line omits is null, zero or empty, and is not compared.
         guard let values = one["value"] as? [String: Any], let others = other["value"] as? [String: Any] else {
             return false
         }
@@ -354,7 +355,7 @@ struct LineComparison {
         }
     }
 
-    /// Compares two parsed values; links of the old one by their ranks.
+    /// Compares two parsed values. The links of the old one are compared by rank.
     private func isSame(_ old: Any, _ new: Any) -> Bool {
         if let old = old as? [Any], let new = new as? [Any] {
             return old.count == new.count && zip(old, new).allSatisfy { isSame($0, $1) }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommand edit: one object as JSON in the user's editor.
+// The subcommand `edit`: edits one object as JSON in the user's editor.
 
 import ArgumentParser
 import Foundation
@@ -36,7 +36,7 @@ struct EditCommand: ParsableCommand {
                 return report(isChanged: false)
             }
             do {
-                // Only now: the transaction keeps other processes from writing.
+                // The transaction begins only now, because it keeps other processes from writing.
                 let editor = try arguments.writingInspector().beginEditing(className)
                 let isChanged = try editor.replace(old, by: [UInt8](new))
                 if isChanged { try editor.commit() } else { editor.rollback() }
@@ -75,9 +75,9 @@ private struct EditedText {
         let editor = [environment["VISUAL"], environment["EDITOR"]].compactMap { $0 }.first { !$0.isEmpty } ?? "vi"
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        // As git does it: the editor may have arguments.
+        // As in git, the value may contain arguments for the editor.
         process.arguments = ["-c", "\(editor) \"$1\"", "sh", path]
-        // The editor expects the usual effect of a closed pipe.
+        // The editor expects the default effect of a closed pipe.
         Output.restoreClosedPipe()
         defer { Output.ignoreClosedPipe() }
         do {

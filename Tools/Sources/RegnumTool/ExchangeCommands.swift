@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommands that exchange the objects of one class as CSV or JSON: export and import.
+// The subcommands `export` and `import`: write and read the objects of one class as CSV or JSON.
 
 import ArgumentParser
 import Foundation
@@ -7,10 +7,10 @@ import RegnumInspect
 
 enum ExchangeFormat: String, ExpressibleByArgument, CaseIterable {
     case csv, json
-    /// One JSON object a line.
+    /// One JSON object per line.
     case jsonl
 
-    /// The format that a file's name says; CSV for other names.
+    /// The given format, or else the one of the file name's extension; CSV if the extension is not a format.
     static func of(_ path: String?, _ given: ExchangeFormat?, json: Bool = false) -> ExchangeFormat {
         if json { return .json }
         if let given { return given }
@@ -130,7 +130,7 @@ struct ImportCommand: ParsableCommand {
     }
 }
 
-/// One run of an import: stores objects and reports those that are refused.
+/// One run of an import: stores objects, and reports those that are refused.
 private struct ImportRun {
     struct Counts {
         var inserted = 0
@@ -154,7 +154,7 @@ private struct ImportRun {
 
     let editor: ObjectEditor
     private var counts = Counts()
-    /// More refused objects are counted only.
+    /// Further refused objects are counted, but not shown.
     private static let shownRefusals = 100
 
     init(editor: ObjectEditor) { self.editor = editor }
@@ -196,7 +196,7 @@ private struct ImportRun {
             } catch let refused as RefusedObject { refuse(refused.line, refused.description) } catch let problem
                 as CSVReader.Problem
             {
-                // Nothing after it can be delimited.
+                // The objects after it cannot be delimited.
                 return refuse(problem.line, problem.message)
             }
         }

@@ -16,7 +16,7 @@ enum Ending {
     static let damage = ExitCode(2)
 }
 
-/// A failure with a message for people.
+/// A failure with a message for the user.
 struct Refusal: Error, CustomStringConvertible {
     let description: String
     let ending: ExitCode
@@ -31,8 +31,9 @@ struct Failure {
     var sentence: String
     var ending: ExitCode
 
-    /// The failure for `error`, which occurred during work on the file of `arguments`. With `isCheck`, a file that is
-    /// not a database counts as damaged. `advice` says what to do with a damaged file, if the error does not.
+    /// The failure for `error`, which occurred while the command worked on the file of `arguments`. If `isCheck` is
+    /// true, a file that is not a database counts as damaged. `advice` says what to do with a damaged file, if the
+    /// error does not.
     init(_ error: any Error, _ arguments: FileArguments, isCheck: Bool, advice: String) {
         let reason = (error as? Realm.Error)?.reason.rawValue ?? (error as? InspectionError)?.reason.rawValue
         let damage = ["damaged", "truncated"] + (isCheck ? ["notARealmFile", "tooSmall", "emptyFile"] : [])
@@ -67,8 +68,7 @@ struct Failure {
         return url.resolvingSymlinksInPath() == arguments.url.resolvingSymlinksInPath()
     }
 
-    /// Messages that replace those of the libraries for some reasons, because the libraries' messages name settings of
-    /// a program.
+    /// Returns the message for a reason whose library message names settings of a program; nil for other reasons.
     private static func sentence(_ reason: String, _ arguments: FileArguments) -> String? {
         let file = "'\(arguments.file)'"
         switch reason {

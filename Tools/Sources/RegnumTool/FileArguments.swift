@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the subcommands share: the database file, and where its encryption key is.
+// The arguments that the subcommands share: the database file, and the source of its encryption key.
 
 import ArgumentParser
 import Foundation
 import RealmSwift
 import RegnumInspect
 
-/// Where a key was found. A key is never an argument: other users could read it in the list of processes.
+/// The source of a key. A key is never an argument: other users could read it in the list of processes.
 enum KeySource {
     static let fileVariable = "REGNUM_KEY_FILE"
     static let keyVariable = "REGNUM_KEY"
@@ -15,7 +15,7 @@ enum KeySource {
     case fileInEnvironment(String)
     case environment(String)
 
-    /// The source in force: --key-file takes precedence over the environment.
+    /// The source to use: --key-file takes precedence over the environment.
     static func find(_ keyFile: String?) -> KeySource? {
         if let keyFile { return .option(keyFile) }
         let environment = ProcessInfo.processInfo.environment
@@ -24,7 +24,7 @@ enum KeySource {
         return nil
     }
 
-    /// The source as messages name it.
+    /// The name of the source in messages.
     var name: String {
         switch self {
         case .option(let path), .fileInEnvironment(let path): "'\(path)'"
@@ -32,7 +32,7 @@ enum KeySource {
         }
     }
 
-    /// What to do if there must be no key.
+    /// The advice for a file that must not have a key.
     var removal: String {
         switch self {
         case .option: "omit --key-file"
@@ -111,15 +111,15 @@ struct FileArguments: ParsableArguments {
         }
     }
 
-    /// Opens the file to read it: writes nothing, and needs no permission to write. Other processes may write in the
+    /// Opens the file for reading: writes nothing, and needs no permission to write. Other processes may write in the
     /// meantime; the version that was opened stays readable.
     func readingInspector() throws -> Inspector {
-        // Throws the library's own error, also for damage that an inspector passes over.
+        // Throws the library's own error, even for damage that an inspector tolerates.
         _ = try version()
         return try Inspector(fileURL: url, isReadOnly: true, encryptionKey: try key())
     }
 
-    /// Opens the file as any other process would, to write to it.
+    /// Opens the file for writing, as any other process would.
     func writingInspector() throws -> Inspector {
         if readOnly { throw Refusal("'\(file)' is to be read only: leave --read-only out to change it.") }
         // Throws the library's own error, before anything is created beside the file.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommand import-realm, and the end of all imports of whole files.
+// The subcommand `import-realm`, and the report that ends each import of a whole file.
 
 import ArgumentParser
 import Foundation
@@ -61,7 +61,7 @@ func finish(_ made: RealmFileImportReport, _ report: String?) throws {
 
 /// The file of a report. It must not replace a file of the import: the old file may be the only copy of its data.
 enum ReportFile {
-    /// Throws if the file at path `report` is one of `others`, also by another path or another name of the same file.
+    /// Throws if the file at path `report` is one of `others`, even under a different path or as a hard link.
     static func check(_ report: String?, besides others: [String?]) throws {
         guard let report else { return }
         for other in others.compactMap({ $0 }) where isSame(report, other) || isSame(report, other + ".lock") {
@@ -87,6 +87,6 @@ enum ReportFile {
 }
 
 extension RealmFileImportProgress {
-    /// For a line on standard error.
+    /// The text for a line on standard error.
     var words: String { "\(Int(fraction * 100)) % \(phase.rawValue) \(className ?? "")" }
 }

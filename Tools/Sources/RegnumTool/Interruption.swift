@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends a command by an error when the user or the system asks it to stop, so that it removes its unfinished files.
+// Ends a command with an error when the user or the system asks it to stop, so that it removes its unfinished files.
 
 import ArgumentParser
 import Foundation
@@ -13,7 +13,7 @@ enum Interruption {
     /// The signal that was caught; 0 for none.
     private static let caught = Atomic<Int32>(0)
 
-    /// From now on, the first stop signal makes `check` throw. The second one ends the process at once.
+    /// From now on, the first stop signal makes `check` throw. The second one ends the process immediately.
     static func watch() {
         // Creates the variable now: a signal handler must not.
         caught.store(0, ordering: .relaxed)

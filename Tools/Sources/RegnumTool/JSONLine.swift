@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes results of the subcommands as JSON objects in one line, with their members in a fixed order.
+// Writes results of the subcommands as JSON objects, one per line, with their members in a fixed order.
 
 import Foundation
 
@@ -10,10 +10,10 @@ indirect enum JSONLine {
     case string(String)
     case array([JSONLine])
     case object([(String, JSONLine)])
-    /// JSON that is inserted as it is.
+    /// JSON that is inserted unchanged.
     case verbatim(String)
 
-    /// One object with a line end.
+    /// One object, followed by a line feed.
     static func text(_ members: [(String, JSONLine)]) -> String { JSONLine.object(members).text + "\n" }
 
     var text: String {

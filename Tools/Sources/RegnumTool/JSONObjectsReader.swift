@@ -20,8 +20,8 @@ struct JSONObjectsReader {
         if self.source.peek(3) == [0xef, 0xbb, 0xbf] { self.source.skip(3) }
     }
 
-    /// The next object; nil at the end. Its text is not parsed, only delimited. Throws `Problem` if the text between
-    /// the objects is not as in JSON, or the last one has no end.
+    /// Returns the next object; nil at the end. Its text is not parsed, only delimited. Throws `Problem` if the text
+    /// between the objects is not valid JSON, or if the last object is incomplete.
     mutating func next() throws -> Object? {
         try skipBlanks()
         if isArray == nil {
@@ -70,7 +70,7 @@ struct JSONObjectsReader {
         var isInString = false
         while let byte = try source.peekByte() {
             if depth == 0, !isInString, !object.json.isEmpty {
-                // A number or a word ends with a blank or a comma.
+                // A number or a keyword ends before white space, a comma or a bracket.
                 if byte <= 0x20 || byte == UInt8(ascii: ",") || byte == UInt8(ascii: "]") { return object }
             }
             source.skip(1)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Standard output, collected into large writes, and standard error. A reader that closes its end ends the process
-// quietly.
+// Standard output, buffered so that writes are large, and standard error. If the reader of a pipe closes its end, the
+// process ends silently.
 
 import Foundation
 
@@ -18,10 +18,10 @@ struct Output: TextOutputStream {
     func write(_ data: Data) { OutputBuffer.shared.append(data) }
     func line(_ string: String) { OutputBuffer.shared.append(string + "\n") }
 
-    /// Hands what was collected to the reader: before a question, a wait, or a message on standard error.
+    /// Writes the buffered output. Called before a question, a wait, or a message on standard error.
     static func flush() { OutputBuffer.shared.flush() }
 
-    /// Writes a line to standard error, after all that was written to standard output.
+    /// Writes a line to standard error, after the output that precedes it.
     static func complain(_ line: String) {
         flush()
         FileHandle.standardError.write(Data((line + "\n").utf8))
@@ -33,11 +33,11 @@ struct Output: TextOutputStream {
         FileHandle.standardError.write(Data("\r\u{1B}[K\(state ?? "")".utf8))
     }
 
-    /// Called once at the start: a closed pipe is noticed by the write, not by a signal that ends the process within a
-    /// transaction.
+    /// Ignores SIGPIPE, so that writing to a closed pipe fails instead of ending the process within a transaction.
+    /// Called once at the start.
     static func ignoreClosedPipe() { signal(SIGPIPE, SIG_IGN) }
 
-    /// For a program that this one starts.
+    /// Restores the default effect of SIGPIPE, for a child process.
     static func restoreClosedPipe() { signal(SIGPIPE, SIG_DFL) }
 }
 
@@ -76,7 +76,7 @@ private final class OutputBuffer: @unchecked Sendable {
             if count >= 0 {
                 start += count
             } else if errno != EINTR && errno != EAGAIN {
-                // Nobody reads on: the reader has what it wanted.
+                // The reader has closed the pipe, and needs no more output.
                 if errno == EPIPE { exit(0) }
                 let reason = String(cString: strerror(errno))
                 FileHandle.standardError.write(Data("regnum: The output cannot be written: \(reason).\n".utf8))

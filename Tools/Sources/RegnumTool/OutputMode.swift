@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The modes in which objects are shown: as a table, JSON, CSV, a value a line, or a line an object.
+// The modes in which objects are shown: as a table, JSON, CSV, one line for each value, or one line for each object.
 
 import ArgumentParser
 import Foundation
@@ -48,7 +48,7 @@ final class ObjectsWriter {
         count += 1
     }
 
-    /// Writes the end. `all` is the number of all matches, of which perhaps not all were shown.
+    /// Writes the end of the output. `all` is the number of matches, of which fewer may have been shown.
     func end(all: Int) {
         table?.end()
         switch mode {
@@ -61,7 +61,7 @@ final class ObjectsWriter {
     }
 }
 
-/// Aligns the rows of a table. The widths are those of the first rows and of the head; long cells are cut.
+/// Aligns the rows of a table. The widths are those of the first rows and of the header; long cells are truncated.
 struct TableWriter {
     static let sampleCount = 500
     private static let longestCell = 48

@@ -58,7 +58,8 @@ struct CheckCommand: ParsableCommand {
 
     func run() throws {
         try reporting(on: arguments, isCheck: true) {
-            // `arguments.readingInspector()` would throw at once for a small damaged file, but a check must continue.
+            // `arguments.readingInspector()` would throw immediately for a small damaged file, but a check must
+            // continue.
             let findings = try Inspector(
                 fileURL: arguments.url, isReadOnly: true, encryptionKey: try arguments.key()
             ).integrityFindings()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommands about space and processes: stats and pins.
+// The subcommands `stats` and `pins`: show the use of space, and the processes that have the file open.
 
 import ArgumentParser
 import Foundation
@@ -25,7 +25,7 @@ struct StatsCommand: ParsableCommand {
     }
 }
 
-/// What stats and pins print; the shell prints the same.
+/// The output of `stats` and `pins`, which the shell prints too.
 enum Statistics {
     static func writeSpace(_ inspector: Inspector, asJSON: Bool) throws {
         let report = try inspector.report()

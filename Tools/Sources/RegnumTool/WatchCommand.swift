@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommand watch: the changes of a query's results, as other processes commit them.
+// The subcommand `watch`: reports changes to the results of a query as other processes commit them.
 
 import ArgumentParser
 import Foundation
@@ -96,14 +96,15 @@ struct WatchCommand: ParsableCommand {
         Output.flush()
     }
 
-    /// Waits. Returns true, at once, if the reader of standard output has closed its end.
+    /// Waits for the given time. Returns true, without waiting longer, if the reader of standard output has closed its
+    /// end.
     private static func isReaderGone(within milliseconds: Int32) -> Bool {
         var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
         return poll(&output, 1, milliseconds) > 0 && Int32(output.revents) & (POLLERR | POLLHUP) != 0
     }
 }
 
-/// Notes an interrupt, so that a command can end by itself.
+/// Records an interrupt, so that a command can end in an orderly way.
 enum Interrupt {
     // unsafe: a signal handler sets it to 1, and one thread reads and clears it.
     nonisolated(unsafe) private static var requested: sig_atomic_t = 0

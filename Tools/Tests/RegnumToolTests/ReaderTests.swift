@@ -27,7 +27,7 @@ import Testing
         for chunk in [1, 2, 3, 1000] { #expect(try records(text, chunk) == wanted, "chunks of \(chunk)") }
     }
 
-    @Test("An empty field knows whether it had quotation marks, and a record its line")
+    @Test("An empty field records whether it was quoted, and a record has its line")
     func fieldsAndLines() throws {
         var reader = CSVReader(ByteSource(Array(",\"\"\n\"x\ny\",z\r\nlast,one".utf8)))
         #expect(try reader.next() == .init(fields: [.init(""), .init("", isQuoted: true)], line: 1))
@@ -54,7 +54,7 @@ import Testing
         #expect(try bytes.next()?.fields.first?.text == "a")
     }
 
-    @Test("What is written as CSV is read as it was")
+    @Test("Values written as CSV are read back unchanged")
     func roundTrip() throws {
         let samples: [[String?]] = [
             ["a", nil, ""], [nil], [""], ["a,b", "a\"b", "a\nb", "a\rb", " a ", "\u{FEFF}", "é"], [nil, nil],
@@ -89,11 +89,11 @@ import Testing
     }
 
     @Test(
-        "An array or an object without an end is a problem",
+        "An incomplete array or object is a problem",
         arguments: ["[", "[{}", "[{},", "{", "{\"a", "[{} {}]", "[] []"])
     func brokenJSON(_ text: String) { #expect(throws: CSVReader.Problem.self) { try objects(text) } }
 
-    @Test("An object knows its line")
+    @Test("An object has its line")
     func jsonLines() throws {
         var reader = JSONObjectsReader(ByteSource(Array("[\n{\n},\n\n{}]".utf8)))
         #expect(try reader.next()?.line == 2)

@@ -93,7 +93,7 @@ import Testing
     ])
 
     @Test(
-        "Names of commands, classes and properties are completed, also through links",
+        "Names of commands, classes and properties are completed, even through links",
         arguments: [
             ("P", 1, ["Person", "Pet"]), ("", 0, ["Address", "Person", "Pet"]), (".mo", 3, [".mode"]),
             (".schema Per", 3, ["Person"]), (".mode t", 1, ["table", "text"]), ("Person na", 2, ["name"]),

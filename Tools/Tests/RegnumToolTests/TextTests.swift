@@ -16,7 +16,7 @@ import Testing
     @Test("Text is measured in columns", arguments: [("abc", 3), ("漢字", 4), ("e\u{301}", 1), ("😀", 2), ("", 0)])
     func widths(_ text: String, _ width: Int) { #expect(TerminalText.width(text) == width) }
 
-    @Test("Text is cut to columns")
+    @Test("Text is truncated to columns")
     func cutting() {
         #expect(TerminalText.cut("abcdef", to: 4) == "abc…")
         #expect(TerminalText.cut("漢字漢字", to: 4) == "漢…")

@@ -4,7 +4,7 @@
 import Foundation
 import RealmSwift
 
-/// Runs this many queries on tables of several sizes; the same seed gives the same tables and queries.
+/// Runs this many queries on tables of several sizes; the same seed produces the same tables and queries.
 struct Differential {
     let seed: UInt64
     let cases: Int

@@ -53,7 +53,7 @@ struct Answers: Encodable {
         return String(decoding: try encoder.encode(self), as: UTF8.self)
     }
 
-    /// The answers as a table for people.
+    /// The answers as a table.
     func table() -> String {
         var lines = ["\(cities) cities in \(countries) countries", "", "The most populous cities"]
         for (index, city) in largest.enumerated() {

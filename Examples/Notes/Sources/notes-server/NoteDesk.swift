@@ -34,7 +34,7 @@ struct NewNote: Decodable, Sendable {
     var picture: Data?
 }
 
-/// An invalid request, with a message for people.
+/// An invalid request, with a message for the user.
 struct BadRequest: Error {
     let words: String
 }

@@ -11,7 +11,7 @@ internal import RegnumQuery
 public struct UnsupportedPredicateError: Swift.Error, Sendable, Equatable, CustomStringConvertible, LocalizedError {
     /// The first operator that a query cannot express, as Foundation names it.
     public let expression: String
-    /// What to write instead, or why it cannot be expressed.
+    /// An alternative, or the reason why a query cannot express the operator.
     public let advice: String
 
     public var description: String {

@@ -134,7 +134,8 @@ enum PredicateArguments {
         return Constant(raw.value)
     }
 
-    /// Converts a custom value that is stored as `object`; each place it is stored has an object of its own.
+    /// Converts a custom value that is stored as `object`; each property or element that stores it has an object of its
+    /// own.
     private static func embedded<T>(_ object: ObjectBase, of value: T, _ realm: RealmCore?) -> EmbeddedArgument {
         let schema = object.classSchema
         var argument = EmbeddedArgument(

@@ -123,7 +123,7 @@ extension Realm.Error {
             fileURL: URL(fileURLWithPath: path))
     }
 
-    /// The error of a key that does not fit the file.
+    /// The error of a key that does not match the file.
     private static func encryption(_ problem: EncryptionProblem, _ start: String, _ path: String) -> Realm.Error {
         func make(_ reason: Reason, _ words: String) -> Realm.Error {
             Realm.Error(.invalidDatabase, reason, start + words, fileURL: URL(fileURLWithPath: path))
@@ -164,7 +164,7 @@ extension Realm.Error {
                 + EngineError.adviceOnDamage, fileURL: URL(fileURLWithPath: path))
     }
 
-    /// Damage found where nothing can be thrown; `words` is the program's last message.
+    /// Damage found by a call that cannot throw; `words` is the program's last message.
     init(reading damage: Corruption, _ words: String) {
         self.init(
             .invalidDatabase, damage.isTruncation ? .truncated : .damaged, words,
@@ -185,7 +185,7 @@ extension EngineError {
         "keep a copy of it, and restore it from a backup, or save what can be read with `regnum salvage`; `regnum check` "
         + "shows what is damaged."
 
-    /// The message with which the program ends if nothing can be thrown.
+    /// The message with which the program ends if the call cannot throw.
     var lastWords: String {
         switch self {
         case .limit(let words), .refused(_, let words), .busy(let words): return words

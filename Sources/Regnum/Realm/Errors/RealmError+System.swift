@@ -144,7 +144,7 @@ extension Realm.Error {
         }
     }
 
-    // MARK: What has run out
+    // MARK: Exhausted resources
 
     private static func shortage(_ kind: SystemError.Kind) -> (Code, Reason, String) {
         switch kind {

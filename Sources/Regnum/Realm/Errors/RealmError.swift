@@ -43,11 +43,11 @@ extension Realm {
 
         /// The kind of error.
         public let code: Code
-        /// What exactly happened; distinguishes errors that share a code.
+        /// The exact cause; distinguishes errors that share a code.
         public let reason: Reason
         /// The file concerned, if there is one.
         public let fileURL: URL?
-        /// The message for people; empty if none was given.
+        /// The message for the user; empty if none was given.
         let message: String
 
         package init(_ code: Code, _ reason: Reason, _ message: String, fileURL: URL? = nil) {
@@ -72,8 +72,8 @@ extension Realm {
 }
 
 extension Realm.Error {
-    /// What exactly happened. New versions may add reasons: compare with known ones, and do not rely on the list being
-    /// complete.
+    /// The exact cause of an error. New versions may add reasons: compare with known ones, and do not rely on the list
+    /// being complete.
     public struct Reason: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The name of the reason.
         public let rawValue: String
@@ -130,7 +130,7 @@ extension Realm.Error {
         public static let linkLoop = Reason(rawValue: "linkLoop")
         /// The file system, or a limit of the process, does not allow the file to grow.
         public static let fileTooLarge = Reason(rawValue: "fileTooLarge")
-        /// The system has no room for another file lock.
+        /// The system's table of file locks is full.
         public static let noLocks = Reason(rawValue: "noLocks")
         /// The system has no memory for the operation.
         public static let noMemory = Reason(rawValue: "noMemory")
@@ -235,10 +235,10 @@ extension Realm.Error: CustomNSError, LocalizedError, CustomStringConvertible {
     /// Like `errorUserInfo`: the message and, if a file is concerned, its path under `NSFilePathErrorKey`.
     public var userInfo: [String: Any] { errorUserInfo }
 
-    /// What happened and what to do, in a sentence.
+    /// A sentence that describes the error and says what to do.
     public var errorDescription: String? { description }
 
-    /// What happened and what to do about it.
+    /// The description of the error, and advice on what to do.
     public var localizedDescription: String { description }
 
     public var description: String {

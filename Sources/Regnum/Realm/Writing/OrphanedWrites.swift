@@ -84,8 +84,8 @@ package enum OrphanedWrites {
         return made
     }
 
-    /// Nanoseconds for which the writes that the running code leaves are kept instead, for tests: on a busy machine some
-    /// seconds may pass between two statements.
+    /// Nanoseconds for which the writes that the running code leaves are kept instead, for tests: on a busy machine
+    /// some seconds may pass between two statements.
     @TaskLocal package static var scopedPatience: UInt64?
 
     static func deadline(task: Int?) -> UInt64 {

@@ -266,7 +266,7 @@ struct AggregateContractTests {
     }
 
     @Test(
-        "Collection operators of key paths give the aggregates of the property",
+        "Collection operators of key paths return the aggregates of the property",
         arguments: ["int", "int8", "optInt", "double", "optDouble"])
     func byOperators(_ name: String) throws {
         let realm = try realm()

@@ -117,7 +117,7 @@ struct AggregateCornersTests {
         #expect(accounts.filter("anys.@sum == 0.3 AND anys.@avg == 0.15").count == 1)
     }
 
-    // The sum of one whole Float or Double must be equal to it, also if its shortest digits denote another number:
+    // The sum of one whole Float or Double must be equal to it, even if its shortest digits denote another number:
     // those of the Float 50331648 are 5.033165e+07, those of 2 to the 64th as Double are 18446744073709552000.
     @Test func `a total of large whole numbers is equal to them, as a constant and as a property`() throws {
         let realm = try FigureModels.realm()

@@ -93,7 +93,7 @@ struct GroupingTests {
         #expect(all.grouped(by: \.when).count == 100)
     }
 
-    @Test("Groups keep the state of their query; no objects give no groups, and nulls give no aggregates")
+    @Test("Groups keep the state of their query; without objects there are no groups, and without values no aggregates")
     func values() throws {
         let realm = try orders(10)
         let groups = realm.objects(Order.self).grouped(by: \.status)

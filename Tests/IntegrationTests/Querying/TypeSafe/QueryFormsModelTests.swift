@@ -155,7 +155,7 @@ private struct Spelling: Sendable {
 }
 
 @Suite("Forms of queries") struct QueryFormsModelTests {
-    @Test("Queries of collections, maps and any values give the same result as text, type-safe and in plain Swift")
+    @Test("Queries of collections, maps and any values return the same result as text, type-safe and in plain Swift")
     func differential() throws {
         let seed =
             ProcessInfo.processInfo.environment["REGNUM_QUERY_SEED"].flatMap { UInt64($0) } ?? .random(in: 1 ... .max)

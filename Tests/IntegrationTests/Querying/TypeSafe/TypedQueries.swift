@@ -70,7 +70,7 @@ extension Typed {
         private(set) var columns: [Column] = []
         private var fills: [(Row, inout SeededGenerator) -> Void] = []
 
-        /// Gives an object other values.
+        /// Sets other values in an object.
         func fill(_ row: Row, _ random: inout SeededGenerator) {
             for fill in fills { fill(row, &random) }
         }

@@ -66,7 +66,7 @@ struct LateDamageTests {
         realm.objects(BadInputRow.self).sorted(byKeyPath: "id").map(\.text)
     }
 
-    // The program must not end, also if the refresh happens in a turn of its run loop.
+    // The program must not end, even if the refresh happens in a turn of its run loop.
     @Test("A refresh that cannot read the newest version keeps the current one, and a write throws the reason")
     func refresh() throws {
         let realm = try filled()

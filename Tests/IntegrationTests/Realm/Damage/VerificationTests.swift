@@ -161,7 +161,7 @@ private final class Damages: Sendable {
         #expect(try Realm(configuration: copy.configuration(.atOpening)).objects(HostileRow.self).count == 1500)
     }
 
-    @Test("A file is verified once in a process, also if a Realm is already open")
+    @Test("A file is verified once in a process, even if a Realm is already open")
     func once() throws {
         let blob = try block(.blob)
         let copy = try file.copy(damaging: blob)

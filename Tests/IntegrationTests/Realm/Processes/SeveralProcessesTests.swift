@@ -320,7 +320,7 @@ import Testing
         }
     }
 
-    @Test("A folder without write permission gives a clear error", .enabled(if: geteuid() != 0))
+    @Test("A folder without write permission causes a clear error", .enabled(if: geteuid() != 0))
     func protectedFolder() async throws {
         try await withPath { path in
             let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path

@@ -4,7 +4,7 @@
 import RegnumInspect
 
 struct Completion {
-    /// What is known of a class: the types of its properties by their names.
+    /// A class, with the types of its properties by name.
     struct Class {
         var name: String
         var properties: [String: String]

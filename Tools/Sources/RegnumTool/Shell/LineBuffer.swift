@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The line that is being edited: its characters, the cursor, and the history. Knows nothing of the terminal.
+// The line that is being edited: its characters, the cursor, and the history. Independent of the terminal.
 
 struct LineBuffer: Equatable {
     private(set) var characters: [Character] = []
@@ -15,7 +15,7 @@ struct LineBuffer: Equatable {
     var textBeforeCursor: String { String(characters[..<cursor]) }
 
     mutating func insert(_ text: String) {
-        // Together with its neighbours a combining mark is one character.
+        // A combining mark forms one character with the character before it.
         let before = String(characters[..<cursor]) + text
         let joined = Array(before)
         characters = joined + characters[cursor...]
@@ -65,7 +65,7 @@ struct LineBuffer: Equatable {
     }
 }
 
-/// Earlier lines, the latest last. The line that is being written is kept while older ones are shown.
+/// Earlier lines, oldest first. The line that is being edited is kept while older ones are shown.
 struct LineHistory {
     static let limit = 1000
 

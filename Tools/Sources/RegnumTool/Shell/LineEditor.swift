@@ -15,12 +15,12 @@ import Foundation
 final class LineEditor {
     enum Line: Equatable {
         case text(String)
-        /// Control-C: the line was given up.
+        /// Control-C: the line was abandoned.
         case cancelled
         case end
     }
 
-    /// Returns the texts that may stand in place of the last `count` characters before the cursor.
+    /// Returns the texts that can replace the last `count` characters before the cursor.
     typealias Complete = (_ before: String) -> (count: Int, candidates: [String])
 
     private let prompt: String
@@ -36,7 +36,7 @@ final class LineEditor {
         history = LineHistory(old.split(separator: "\n").map(String.init))
     }
 
-    /// True if lines can be edited: both ends are a terminal that knows escape sequences.
+    /// True if lines can be edited: input and output are a terminal that supports escape sequences.
     static var isPossible: Bool {
         isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
     }
@@ -61,7 +61,7 @@ final class LineEditor {
         history.add(text)
         guard let historyPath else { return }
         let data = Data((history.lines.joined(separator: "\n") + "\n").utf8)
-        // Queries may name people: nobody else reads them.
+        // Queries may contain names of people, so only the user may read the file.
         if !FileManager.default.fileExists(atPath: historyPath) {
             _ = FileManager.default.createFile(
                 atPath: historyPath, contents: nil, attributes: [.posixPermissions: 0o600])
@@ -118,7 +118,7 @@ final class LineEditor {
         }
     }
 
-    /// Inserts what all candidates have in common; shows them if that is nothing new.
+    /// Inserts the common prefix of the candidates. Shows the candidates if that inserts nothing new.
     private func completed(_ buffer: inout LineBuffer) {
         let (count, candidates) = complete(buffer.textBeforeCursor)
         guard let first = candidates.first else { return Self.send("\u{07}") }

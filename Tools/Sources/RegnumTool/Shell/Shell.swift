@@ -83,7 +83,7 @@ struct ShellSubcommand: ParsableCommand {
     }
 }
 
-/// Runs lines. Each opens the file again, so that it sees the newest version and keeps no old one while it waits.
+/// Runs lines. Each line opens the file again, so it sees the newest version, and no version is pinned between lines.
 struct Shell {
     enum Outcome { case done, failed, quit }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A line of the shell: a command that begins with a point, or a class and its query.
+// A line of the shell: a command that begins with a dot, or a class and its query.
 
 enum ShellCommand: String, CaseIterable {
     case count, exit, explain, help, limit, mode, pins, quit, schema, stats, tables, timer
 
     var name: String { "." + rawValue }
 
-    /// The arguments, and what the command does.
+    /// The arguments of the command, and a description.
     var help: (arguments: String, text: String) {
         switch self {
         case .count: ("CLASS QUERY", "the number of objects that match")
@@ -28,15 +28,15 @@ enum ShellCommand: String, CaseIterable {
 struct ShellLine: Equatable {
     /// Nil for a query, and for an unknown command.
     private(set) var command: ShellCommand?
-    /// The word after the point if there is no such command.
+    /// The word after the dot, if it is not a command.
     private(set) var unknown: String?
     /// The rest of the line.
     private(set) var argument: String
     /// The first word of the query, or of the argument.
     private(set) var className: String?
-    /// What follows the class.
+    /// The text after the class.
     private(set) var query = ""
-    /// True if there is a blank after the class.
+    /// True if there is white space after the class.
     private(set) var hasQuery = false
 
     init(_ line: String) {
@@ -48,7 +48,7 @@ struct ShellLine: Equatable {
             rest = rest.dropFirst(1 + word.count).drop(while: \.isWhitespace)
         }
         while let last = rest.last, last.isWhitespace || last == ";" {
-            // A blank at the end says that the class is complete.
+            // White space at the end shows that the class name is complete.
             if last.isWhitespace { hasQuery = true }
             rest.removeLast()
         }
@@ -57,7 +57,7 @@ struct ShellLine: Equatable {
             hasQuery = false
             return
         }
-        // A class whose name has blanks is in quotation marks.
+        // A class name that contains spaces is in quotation marks.
         if first == "\"" || first == "'", let end = rest.dropFirst().firstIndex(of: first) {
             className = String(rest[rest.index(after: rest.startIndex)..<end])
             rest = rest[rest.index(after: end)...]
