@@ -5,8 +5,8 @@
 //   2 all blocks get pages: one contiguous run if there is one
 //   3 the file is lengthened first, so that a full disk is detected before anything is written
 //   4 the blocks are written, and the disk may start writeback
-//   5 the commit is queued for the slot that does not hold the last durable commit; one sync follows (more than 1 MiB:
-//     sync, slot, sync, and no manifest to check at the next opening), then the commit is published
+//   5 the commit is queued for the slot that does not hold the last durable commit; one sync follows (more than 1 MiB,
+//     or `paranoid`: sync, slot, sync, and no manifest to check at the next opening), then the commit is published
 //     (`CommitQueue.swift`, `Database+Syncing.swift`)
 //
 // A failure before the slot is written leaves nothing to undo. After that the slot is cleared; if clearing fails too,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes commits durable. The first waiting thread syncs for all queued commits, so that many writers share a sync
-// (group commit); a background thread of the database syncs relaxed commits and those that no thread waits for.
+// (group commit); a background thread of the database syncs relaxed commits and those that no thread waits for. The
+// order of blocks, sync and slot, and which commits need two syncs, is in `Commit.swift`.
 //
 // A failed sync is never repeated for the same bytes. Queued commits are abandoned. The pages of relaxed commits, which
 // other readers have seen, are rewritten from the mapped memory if it still matches the hashes of the manifest.
