@@ -71,7 +71,7 @@ extension Database {
         try space.free.checkInvariants(options.mutant)
 
         let nonce = spill?.nonce ?? (isVolatile ? number : makeNonce())
-        sealer.place(at: placement.pages, birth: number, nonce: nonce, seal: isVolatile ? nil : seal)
+        sealer.place(at: placement.pages, birth: number, nonce: nonce, protection: isVolatile ? nil : protection)
         let slot = CommitSlot(
             version: number, nonce: nonce, previousDurable: 0, highWater: space.free.highWater,
             catalog: sealer.placed(sealed.catalog), freeLog: sealer.placed(log.ref))
@@ -186,7 +186,7 @@ extension Database {
     }
 
     private func hashed(_ run: Extent) -> CommitSlot.Run {
-        let tag = seal.hash.tag(reader.fileBase + Int(run.page) << 12, run.pageCount << 12)
+        let tag = protection.hash.tag(reader.fileBase + Int(run.page) << 12, run.pageCount << 12)
         return CommitSlot.Run(extent: run, low: tag.low, high: tag.high)
     }
 
