@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Read-only openings, beside other processes that may be writing. They write nothing and keep the newest version
-// readable, see `Versions/LockFile+ReadOnlyProcesses.swift`.
+// readable, see `Processes/LockFile+ReadOnlyProcesses.swift`.
 
 import RegnumSystem
 
