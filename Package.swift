@@ -102,6 +102,6 @@ let package = Package(
                 "RegnumSystem",
             ]),
         tests("SimulationTests", ["RegnumEngine", "RegnumSystem", "RegnumSimulation"]),
-        tests("TidyTests", [], exclude: ["ApiSymbols.txt", "Ratchet.txt"]),
+        tests("TidyTests", [], exclude: ["RealmSwiftSymbols.txt", "Ratchet.txt"]),
     ].filter { !$0.isTest || chosenTests?.contains($0.name) ?? true }
 )
