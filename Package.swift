@@ -88,7 +88,8 @@ let package = Package(
         tests("IntegrationTests",
             ["RealmSwift", "Regnum", "RegnumEngine", "RegnumSimulation", "RegnumSystem", "RegnumTestKit"],
             resources: [.copy("Samples")]),
-        .testTarget(name: "SeedTests", dependencies: ["RealmSwift", "RegnumTestKit"], swiftSettings: articleSettings),
+        .testTarget(name: "ArticleTests", dependencies: ["RealmSwift", "RegnumTestKit"],
+            swiftSettings: articleSettings),
         // Swift 5 programs capture Realms in blocks of queues: warnings there.
         .testTarget(
             name: "SwiftFiveTests", dependencies: ["RealmSwift"], swiftSettings: [.swiftLanguageMode(.v5)]),
