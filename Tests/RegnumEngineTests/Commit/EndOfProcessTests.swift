@@ -56,7 +56,7 @@ import Testing
         withExtendedLifetime((database, session)) { _exit(0) }
     }
 
-    /// The file's seal and the clean-shutdown record.
+    /// The file's protection and the clean-shutdown record.
     private static func settled(_ file: any File) throws -> (FileProtection, CommitSlot.Placed?) {
         let header = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
         defer { header.deallocate() }
