@@ -71,8 +71,7 @@ extension Opening {
                 header, newest: slot.version, isDurable: isNew || isSettled, permissions: try permissions())
             let database = Database(
                 path: path, fileSystem: fileSystem, options: options, file: file, header: header,
-                protection: protection,
-                reader: reader, slot: slot, shared: shared, schema: schema)
+                protection: protection, reader: reader, slot: slot, shared: shared, schema: schema)
             database.passedOver = passedOver
             try BlockTraversal.checkSmall(database)
             // Last, so that a refused file stays unchanged.

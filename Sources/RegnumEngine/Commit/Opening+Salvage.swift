@@ -23,8 +23,7 @@ extension Opening {
             guard let schema = try? readSchema(slot, reader) else { continue }
             let database = Database(
                 path: path, fileSystem: fileSystem, options: options, file: file, header: header,
-                protection: protection,
-                reader: reader, slot: slot, shared: nil, schema: schema)
+                protection: protection, reader: reader, slot: slot, shared: nil, schema: schema)
             database.passedOver = PassedCommit(number: slot.version, why: why, isShown: true)
             return database
         }

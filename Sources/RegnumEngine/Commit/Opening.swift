@@ -155,8 +155,7 @@ struct Opening {
                 let schema = try readSchema(slot, reader)
                 let database = Database(
                     path: path, fileSystem: fileSystem, options: options, file: file, header: header,
-                    protection: protection,
-                    reader: reader, slot: slot, shared: shared, schema: schema)
+                    protection: protection, reader: reader, slot: slot, shared: shared, schema: schema)
                 try BlockTraversal.checkSmall(database)
                 return database
             }
