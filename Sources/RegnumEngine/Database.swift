@@ -54,7 +54,7 @@ package final class Database: @unchecked Sendable {
     package let options: OpenOptions
     let file: any File
     let header: FileHeader
-    let seal: FileSeal
+    let protection: FileProtection
     package let reader: BlockReader
     package let versions: VersionRegistry
     /// The state of the proof that the blocks of the file match their checksums.
@@ -76,7 +76,7 @@ package final class Database: @unchecked Sendable {
 
     init(
         path: String, fileSystem: any FileSystem, options: OpenOptions, file: any File, header: FileHeader,
-        seal: FileSeal,
+        protection: FileProtection,
         reader: BlockReader, slot: CommitSlot, shared: LockFile?, schema: KnownSchema
     ) {
         self.path = path
@@ -86,13 +86,13 @@ package final class Database: @unchecked Sendable {
         self.options = kept
         self.file = file
         self.header = header
-        self.seal = seal
+        self.protection = protection
         self.reader = reader
         self.shared = shared
         knownSchema = Lock(schema)
         versions = VersionRegistry(Version(slot, in: reader), shared: shared, options.mutant) {
             number throws(EngineError) in
-            try Self.load(number, file, seal, reader)
+            try Self.load(number, file, protection, reader)
         }
         queue = CommitQueue(slot, options.mutant)
         spaceManager = SpaceManager(
@@ -138,15 +138,17 @@ package final class Database: @unchecked Sendable {
 
     /// Reads version `number` from its slot, and maps its pages; nil if no slot holds it.
     private static func load(
-        _ number: UInt64, _ file: any File, _ seal: FileSeal, _ reader: BlockReader
+        _ number: UInt64, _ file: any File, _ protection: FileProtection, _ reader: BlockReader
     ) throws(EngineError) -> Version? {
-        guard let placed = try readSlots(file, seal).first(where: { $0.slot.version == number }) else { return nil }
+        guard let placed = try readSlots(file, protection).first(where: { $0.slot.version == number }) else {
+            return nil
+        }
         try reader.extend(toPages: placed.slot.highWater)
         return Version(placed.slot, in: reader)
     }
 
-    static func readSlots(_ file: any File, _ seal: FileSeal) throws(EngineError) -> [CommitSlot.Placed] {
-        do { return try CommitSlot.readAll(file, seal: seal) } catch { throw .system(error) }
+    static func readSlots(_ file: any File, _ protection: FileProtection) throws(EngineError) -> [CommitSlot.Placed] {
+        do { return try CommitSlot.readAll(file, protection: protection) } catch { throw .system(error) }
     }
 
     /// Opens the file at `path`, creating it if it does not exist. If the file is already open in this process, returns
@@ -213,7 +215,7 @@ package final class Database: @unchecked Sendable {
         throw .foreignLockFile(path: path + ".lock")
     }
 
-    package var isEncrypted: Bool { seal.cipher != nil }
+    package var isEncrypted: Bool { protection.cipher != nil }
 
     /// While the returned value lives, a caller that wants to delete or compact the file assumes that it is about to be
     /// closed, and waits a moment.
@@ -229,7 +231,7 @@ package final class Database: @unchecked Sendable {
     package var newestVersion: UInt64 { versions.latestNumber }
 
     /// True if the file opens with that key, or without a key if it is nil.
-    func fits(_ key: EncryptionKey?) -> Bool { (try? FileSeal(header, key, path: path)) != nil }
+    func fits(_ key: EncryptionKey?) -> Bool { (try? FileProtection(header, key, path: path)) != nil }
 
     // MARK: Versions that are kept
 

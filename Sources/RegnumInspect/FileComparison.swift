@@ -90,19 +90,19 @@ private struct ClassComparison {
 
     func run(_ body: (FileDifference) throws -> Void) throws {
         if old?.definition.isEmbedded ?? false || new?.definition.isEmbedded ?? false { return }
-        let (oldWriter, newWriter) = (ObjectWriter(session: before), ObjectWriter(session: after))
+        let (oldFormatter, newFormatter) = (ObjectFormatter(session: before), ObjectFormatter(session: after))
         if let old {
             for key in try keys(old, before) {
-                let identity = try identity(old, key, oldWriter)
+                let identity = try identity(old, key, oldFormatter)
                 guard let new, let counterpart = try counterpart(of: key, old, in: new) else {
-                    try body(.removed(className: name, identity: identity, json: try json(old, key, oldWriter)))
+                    try body(.removed(className: name, identity: identity, json: try json(old, key, oldFormatter)))
                     continue
                 }
                 var changed: [FileDifference.ChangedProperty] = []
                 for (column, definition) in old.definition.columns.enumerated() where !definition.isHidden {
                     guard let other = new.definition.column(named: definition.name) else { continue }
                     let (left, right) = try inspecting(path) { () throws(EngineError) in
-                        (try oldWriter.json(old, column, key), try newWriter.json(new, other, counterpart))
+                        (try oldFormatter.json(old, column, key), try newFormatter.json(new, other, counterpart))
                     }
                     if left != right { changed.append(.init(name: definition.name, before: left, after: right)) }
                 }
@@ -116,7 +116,8 @@ private struct ClassComparison {
             if let old, try counterpart(of: key, new, in: old) != nil { continue }
             try body(
                 .added(
-                    className: name, identity: try identity(new, key, newWriter), json: try json(new, key, newWriter)))
+                    className: name, identity: try identity(new, key, newFormatter),
+                    json: try json(new, key, newFormatter)))
         }
     }
 
@@ -136,12 +137,12 @@ private struct ClassComparison {
         }
     }
 
-    private func identity(_ table: Table, _ key: ObjectKey, _ writer: ObjectWriter) throws -> String {
+    private func identity(_ table: Table, _ key: ObjectKey, _ formatter: ObjectFormatter) throws -> String {
         guard let primary = table.definition.primaryKey else { return "#\(key.rawValue)" }
-        return try inspecting(path) { () throws(EngineError) in try writer.json(table, primary, key) }
+        return try inspecting(path) { () throws(EngineError) in try formatter.json(table, primary, key) }
     }
 
-    private func json(_ table: Table, _ key: ObjectKey, _ writer: ObjectWriter) throws -> String {
-        try inspecting(path) { () throws(EngineError) in try writer.json(table, key, tagged: true) }
+    private func json(_ table: Table, _ key: ObjectKey, _ formatter: ObjectFormatter) throws -> String {
+        try inspecting(path) { () throws(EngineError) in try formatter.json(table, key, tagged: true) }
     }
 }

@@ -34,7 +34,7 @@ public final class ObjectEditor {
     let session: Session
     let table: Table
     let path: String
-    private let reader: ObjectReader
+    private let parser: ObjectParser
     private let store: ObjectStore
     /// The columns of the CSV fields.
     private var fields: [Int] = []
@@ -45,7 +45,7 @@ public final class ObjectEditor {
         self.session = session
         self.table = table
         self.path = path
-        reader = ObjectReader(session: session, path: path)
+        parser = ObjectParser(session: session, path: path)
         store = ObjectStore(session: session)
     }
 
@@ -82,8 +82,8 @@ public final class ObjectEditor {
                 members.append(
                     .init(
                         key: definition.name,
-                        value: try reader.json(field.text, isQuoted: field.isQuoted, of: definition)))
-            } catch let problem as ObjectReader.Problem {
+                        value: try parser.json(field.text, isQuoted: field.isQuoted, of: definition)))
+            } catch let problem as ObjectParser.Problem {
                 throw RefusedObject(line: line, description: problem.at(definition.name).message)
             }
         }
@@ -103,8 +103,8 @@ public final class ObjectEditor {
     private func put(_ json: JSONText, _ line: Int) throws -> Outcome {
         var later: [(Int, JSONText)] = []
         let planned: PlannedObject
-        do { planned = try reader.object(json, of: table) { later.append(($0, $1)) } } catch let problem
-            as ObjectReader.Problem
+        do { planned = try parser.object(json, of: table) { later.append(($0, $1)) } } catch let problem
+            as ObjectParser.Problem
         {
             throw RefusedObject(line: line, description: problem.message)
         }
@@ -122,16 +122,16 @@ public final class ObjectEditor {
         do {
             let value: JSONText
             do throws(JSONText.Problem) { value = try JSONText.parse(json) } catch {
-                throw ObjectReader.Problem(message: "it is not JSON: \(error.message)")
+                throw ObjectParser.Problem(message: "it is not JSON: \(error.message)")
             }
-            let planned = try reader.object(value, of: table)
+            let planned = try parser.object(value, of: table)
             if let primary = table.definition.primaryKey, case .value(let value)? = planned.values[primary] {
                 let found = try inspecting(path) { () throws(EngineError) in try table.key(forPrimaryKey: value) }
-                guard found == key else { throw ObjectReader.Problem(message: "the primary key must not be changed") }
+                guard found == key else { throw ObjectParser.Problem(message: "the primary key must not be changed") }
             }
-            if let reason = try brokenConstraint(planned, key) { throw ObjectReader.Problem(message: reason) }
+            if let reason = try brokenConstraint(planned, key) { throw ObjectParser.Problem(message: reason) }
             return try inspecting(path) { () throws(EngineError) in try store.update(key, planned) }
-        } catch let problem as ObjectReader.Problem {
+        } catch let problem as ObjectParser.Problem {
             throw RefusedObject(line: 0, description: problem.message)
         }
     }
@@ -183,12 +183,12 @@ public final class ObjectEditor {
             let definition = table.definition.columns[column]
             do {
                 var planned = PlannedObject(table: table.definition.key)
-                planned.values[column] = try reader.value(json, of: definition)
+                planned.values[column] = try parser.value(json, of: definition)
                 if let reason = try brokenConstraint(planned, key) {
-                    throw ObjectReader.Problem(message: reason)
+                    throw ObjectParser.Problem(message: reason)
                 }
                 _ = try inspecting(path) { () throws(EngineError) in try store.update(key, planned) }
-            } catch let problem as ObjectReader.Problem {
+            } catch let problem as ObjectParser.Problem {
                 refused.append(
                     RefusedObject(
                         line: line, description: problem.at(definition.name).message, wasInserted: isNew))

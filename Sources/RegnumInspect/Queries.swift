@@ -8,7 +8,7 @@ internal import RegnumQuery
 public struct InspectedObject {
     let table: Table
     let objectKey: ObjectKey
-    let writer: ObjectWriter
+    let formatter: ObjectFormatter
     let path: String
 
     /// The number of the object in its class.
@@ -16,24 +16,24 @@ public struct InspectedObject {
 
     /// One readable line; long strings are truncated.
     public func line() throws -> String {
-        try inspecting(path) { () throws(EngineError) in try writer.line(table, objectKey) }
+        try inspecting(path) { () throws(EngineError) in try formatter.line(table, objectKey) }
     }
 
     /// A JSON object in one line, as `ObjectFormat.json` has it.
     public func json() throws -> String {
-        try inspecting(path) { () throws(EngineError) in try writer.json(table, objectKey) }
+        try inspecting(path) { () throws(EngineError) in try formatter.json(table, objectKey) }
     }
 
     /// As `json`, with tags in values of any type, so that `ObjectEditor` restores the object.
     public func taggedJSON() throws -> String {
-        try inspecting(path) { () throws(EngineError) in try writer.json(table, objectKey, tagged: true) }
+        try inspecting(path) { () throws(EngineError) in try formatter.json(table, objectKey, tagged: true) }
     }
 
     /// The values in the order of `ClassDescription.properties`, as plain text: strings as they are, data as base64,
     /// dates in ISO 8601, a link as the primary key of its object, embedded objects, collections and values of any type
     /// as JSON. Nil for null.
     public func cells() throws -> [String?] {
-        try inspecting(path) { () throws(EngineError) in try writer.cells(table, objectKey) }
+        try inspecting(path) { () throws(EngineError) in try formatter.cells(table, objectKey) }
     }
 }
 
@@ -82,9 +82,9 @@ extension Inspector {
             }
             return (try query.keys(first: limit), try query.count())
         }
-        let writer = ObjectWriter(session: session)
+        let formatter = ObjectFormatter(session: session)
         for key in keys {
-            try body(InspectedObject(table: table, objectKey: key, writer: writer, path: database.path))
+            try body(InspectedObject(table: table, objectKey: key, formatter: formatter, path: database.path))
         }
         return count
     }

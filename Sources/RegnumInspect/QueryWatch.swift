@@ -71,7 +71,7 @@ public final class QueryWatch {
     public func visit(_ body: (WatchedChanges.Element) throws -> Void) throws {
         let table = try inspector.table(className, session)
         for (index, key) in keys.enumerated() {
-            try body(try element(key, index, table, ObjectWriter(session: session)))
+            try body(try element(key, index, table, ObjectFormatter(session: session)))
         }
     }
 
@@ -103,23 +103,23 @@ public final class QueryWatch {
         keys = try run(in: newer)
         found.count = keys.count
         let (gone, new) = Self.difference(isOrdered ? old.sorted() : old, isOrdered ? keys.sorted() : keys)
-        let (oldWriter, writer) = (ObjectWriter(session: older), ObjectWriter(session: newer))
+        let (oldFormatter, formatter) = (ObjectFormatter(session: older), ObjectFormatter(session: newer))
         for (index, key) in places(of: gone, in: old) {
-            found.deletions.append(try element(key, index, before, oldWriter))
+            found.deletions.append(try element(key, index, before, oldFormatter))
         }
         for (index, key) in places(of: new, in: keys) {
-            found.insertions.append(try element(key, index, table, writer))
+            found.insertions.append(try element(key, index, table, formatter))
         }
         for (index, key) in places(of: modified.subtracting(new), in: keys) {
-            found.modifications.append(try element(key, index, table, writer))
+            found.modifications.append(try element(key, index, table, formatter))
         }
         return found
     }
 
     private func element(
-        _ key: ObjectKey, _ index: Int, _ table: Table, _ writer: ObjectWriter
+        _ key: ObjectKey, _ index: Int, _ table: Table, _ formatter: ObjectFormatter
     ) throws -> WatchedChanges.Element {
-        let json = try inspecting(path) { () throws(EngineError) in try writer.json(table, key) }
+        let json = try inspecting(path) { () throws(EngineError) in try formatter.json(table, key) }
         return WatchedChanges.Element(key: key.rawValue, index: index, json: json)
     }
 

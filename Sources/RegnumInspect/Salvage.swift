@@ -166,7 +166,7 @@ package struct Salvage {
     /// Deletes embedded objects without an owner, which could never be reached. Before that, each is added to `losses`
     /// with the objects that it owns.
     private mutating func dropOwnerless() throws(EngineError) {
-        let writer = ObjectWriter(session: target)
+        let formatter = ObjectFormatter(session: target)
         for table in target.tables where table.definition.isEmbedded {
             let ownerless = try table.ownerlessRows()
             if ownerless.isEmpty { continue }
@@ -174,9 +174,8 @@ package struct Salvage {
             let known = Dictionary(uniqueKeysWithValues: (old.flatMap { keys[$0] } ?? [:]).map { ($1, $0) })
             for key in ownerless {
                 let number = (known[key] ?? key).rawValue
-                report.lose(
-                    "\(table.definition.name) of object \(number): its owner is lost; it was \(try writer.json(table, key))"
-                )
+                let json = try formatter.json(table, key)
+                report.lose("\(table.definition.name) of object \(number): its owner is lost; it was \(json)")
             }
             try table.deleteOwnerless(ownerless)
         }

@@ -181,7 +181,7 @@ final class MemoryFileStorage: Sendable {
 
     /// A separate function that is never inlined: when optimised code ends a throwing function with a jump to
     /// `memmove`, it does not clear the error register (Swift 6.3.1, x86-64), and the caller sees an error that was
-    /// never thrown. `Scripts/ci/static` searches for such jumps.
+    /// never thrown. `Scripts/ci/static-linking` searches for such jumps.
     @inline(never)
     func put(_ bytes: UnsafeRawPointer, _ count: Int, at offset: Int) {
         Memory.move(memory.base + offset, bytes, count)

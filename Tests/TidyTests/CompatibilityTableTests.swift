@@ -7,7 +7,7 @@ import Testing
 @Suite("Compatibility table")
 struct CompatibilityTableTests {
     static let rows = CompatibilityTable.rows(of: Repository.text("COMPATIBILITY.md"))
-    static let symbols = Repository.list("Tests/TidyTests/ApiSymbols.txt")
+    static let symbols = Repository.list("Tests/TidyTests/RealmSwiftSymbols.txt")
 
     @Test("Every symbol has one row with a known status")
     func complete() {

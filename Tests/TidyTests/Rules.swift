@@ -192,7 +192,7 @@ enum Rules {
     /// with XCTest, and only XCTest runs tests on the main thread.
     static func swiftTesting(_ source: SourceText) -> [Finding] {
         let withXCTest = [
-            "Tests/SeedTests/", "Tests/RegnumTestKitTests/XCTest/",
+            "Tests/ArticleTests/", "Tests/RegnumTestKitTests/XCTest/",
             "Tests/IntegrationTests/Threading/MainThreadTests.swift",
         ]
         guard source.path.hasPrefix("Tests/"), !withXCTest.contains(where: { source.path.hasPrefix($0) }) else {

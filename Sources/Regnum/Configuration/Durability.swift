@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The durability levels of a commit.
+// The durability levels of a commit. What each level does: `Commit.swift`, `enlist`.
 
 public import Foundation
 internal import RegnumEngine

@@ -5,6 +5,8 @@
 // First the row is created, with the values that depend on nothing else. Then the objects it links to are added,
 // property by property; everything reachable from one property is added before the next property. Objects that wait for
 // this are kept in a list instead of on the stack, because chains of objects may be as long as memory allows.
+//
+// An unmanaged object that is assigned to a property or appended to a collection is added by `adopt`.
 
 internal import RegnumEngine
 
@@ -40,6 +42,22 @@ extension RealmCore {
         if object.core !== self {
             misuse(Self.managedElsewhere)
         }
+    }
+
+    /// Returns the key of an object of this Realm that `place` will link to; an unmanaged object is added first. A
+    /// managed embedded object is a programmer error.
+    func adopt(_ object: ObjectBase, for place: LinkPlace) -> ObjectKey {
+        requireNoOwner(object, place)
+        if object.rowContext == nil {
+            add(object, update: .error)
+            return object.rowKey
+        }
+        object.requireValid()
+        if object.core !== self {
+            misuse(
+                "Object is already managed by another Realm. Use create instead to copy it into this Realm.")
+        }
+        return object.rowKey
     }
 
     /// Returns the value to store for a property that is not a link; objects in a mixed value are added.

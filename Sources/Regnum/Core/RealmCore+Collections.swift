@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores the elements of a whole collection when an object is added, created or updated.
+// Stores the elements of a whole collection when an object is added, created or updated. A single element appended by
+// the user: `StoredCollection.engineValue`.
 
 internal import RegnumEngine
 

@@ -148,19 +148,6 @@ package final class RealmCore {
 
     package var isWriting: Bool { session.state.pointee.isWriting }
 
-    /// Reports a programmer error unless the calling thread is in a write transaction of this Realm.
-    package func requireWrite(
-        _ outside: @autoclosure () -> String =
-            "Can only add, remove, or create objects in a Realm in a write transaction - call "
-            + "beginWrite() first.",
-        frozen: @autoclosure () -> String =
-            "Attempting to modify a frozen object - call thaw on the Object instance first."
-    ) {
-        check()
-        if session.state.pointee.isWriting { return }
-        misuse(isFrozen ? frozen() : outside())
-    }
-
     // MARK: Classes
 
     /// Returns the binding of a class. A class unknown to the Realm is a programmer error.

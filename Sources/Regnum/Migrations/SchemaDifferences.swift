@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The differences between a class and its table, in RealmSwift's wording. Index changes are not listed.
+// The differences between a class and its table, in RealmSwift's wording. Any difference needs a new schema version
+// (`OpeningMigration.need`). Index changes are not listed and need none.
 
 internal import RegnumEngine
 internal import RegnumQuery

@@ -260,20 +260,6 @@ func slowSet<Value: _Persistable>(_ object: ObjectBase, _ offset: Int, _ value: 
     Value._assign(value, object, column)
 }
 
-/// Reports a programmer error unless the object's Realm is in a write transaction.
-@inline(__always)
-func requireModifiable(_ object: ObjectBase) {
-    if object.rowContext.unsafelyUnwrapped.pointee.session.pointee.isWriting { return }
-    refuseModification(object)
-}
-
-@inline(never)
-private func refuseModification(_ object: ObjectBase) {
-    object.core.requireWrite(
-        "Cannot modify managed objects outside of a write transaction. Put the change into `realm.write { }`."
-    )
-}
-
 /// Reports an attempt to change the primary key of a managed object, typed or dynamic.
 @inline(never)
 func refusePrimaryKeyChange(to value: Any) -> Never {

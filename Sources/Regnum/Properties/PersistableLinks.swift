@@ -83,21 +83,3 @@ extension _ObjectValue {
 extension ObjectBase: _ObjectValue {
     public typealias PersistedType = ObjectBase
 }
-
-extension RealmCore {
-    /// Returns the key of an object of this Realm that `place` will link to; an unmanaged object is added first. A
-    /// managed embedded object is a programmer error.
-    func adopt(_ object: ObjectBase, for place: LinkPlace) -> ObjectKey {
-        requireNoOwner(object, place)
-        if object.rowContext == nil {
-            add(object, update: .error)
-            return object.rowKey
-        }
-        object.requireValid()
-        if object.core !== self {
-            misuse(
-                "Object is already managed by another Realm. Use create instead to copy it into this Realm.")
-        }
-        return object.rowKey
-    }
-}

@@ -16,10 +16,10 @@ import Synchronization
 package final class BlockReader: @unchecked Sendable {
     // Sendable: see above; `readable` is atomic.
     package let region: any MappedRegion
-    package let seal: FileSeal
+    package let protection: FileProtection
     /// The path of the file, for errors.
     private let path: String?
-    package var hash: ContentHash { seal.hash }
+    package var hash: ContentHash { protection.hash }
     /// The address of page 0 for reading verified blocks.
     package let base: UnsafeRawPointer
     /// The mapped file.
@@ -42,11 +42,11 @@ package final class BlockReader: @unchecked Sendable {
     /// The number of pages that may be read: grows with the file, while holding `extending`.
     private let readable = Atomic<UInt64>(0)
 
-    package init(region: any MappedRegion, seal: FileSeal, path: String? = nil) throws(SystemError) {
+    package init(region: any MappedRegion, protection: FileProtection, path: String? = nil) throws(SystemError) {
         self.region = region
-        self.seal = seal
+        self.protection = protection
         self.path = path
-        decrypted = seal.cipher == nil ? nil : try ReservedMemory(byteCount: region.capacity)
+        decrypted = protection.cipher == nil ? nil : try ReservedMemory(byteCount: region.capacity)
         base = decrypted.map { UnsafeRawPointer($0.base) } ?? region.base
         verifiedMemory = try ReservedMemory(byteCount: max(region.capacity >> 9, 4096))
         verified = verifiedMemory.base.assumingMemoryBound(to: Atomic<UInt64>.self)
@@ -134,7 +134,7 @@ package final class BlockReader: @unchecked Sendable {
             throw corrupted("a reference points outside the file", page: ref.isPending ? nil : ref.page)
         }
         let bytes = base + Int(ref.page) << 12
-        guard let cipher = seal.cipher, let decrypted else {
+        guard let cipher = protection.cipher, let decrypted else {
             let tag = hash.tag(bytes, ref.byteCount)
             guard tag.low == ref.tagLow, tag.high == ref.tagHigh else {
                 throw corrupted("a block does not match its checksum", page: ref.page)

@@ -5,8 +5,8 @@
 //   2 all blocks get pages: one contiguous run if there is one
 //   3 the file is lengthened first, so that a full disk is detected before anything is written
 //   4 the blocks are written, and the disk may start writeback
-//   5 the commit is queued for the slot that does not hold the last durable commit; one sync follows (more than 1 MiB:
-//     sync, slot, sync, and no manifest to check at the next opening), then the commit is published
+//   5 the commit is queued for the slot that does not hold the last durable commit; one sync follows (more than 1 MiB,
+//     or `paranoid`: sync, slot, sync, and no manifest to check at the next opening), then the commit is published
 //     (`CommitQueue.swift`, `Database+Syncing.swift`)
 //
 // A failure before the slot is written leaves nothing to undo. After that the slot is cleared; if clearing fails too,
@@ -71,7 +71,7 @@ extension Database {
         try space.free.checkInvariants(options.mutant)
 
         let nonce = spill?.nonce ?? (isVolatile ? number : makeNonce())
-        sealer.place(at: placement.pages, birth: number, nonce: nonce, seal: isVolatile ? nil : seal)
+        sealer.place(at: placement.pages, birth: number, nonce: nonce, protection: isVolatile ? nil : protection)
         let slot = CommitSlot(
             version: number, nonce: nonce, previousDurable: 0, highWater: space.free.highWater,
             catalog: sealer.placed(sealed.catalog), freeLog: sealer.placed(log.ref))
@@ -186,7 +186,7 @@ extension Database {
     }
 
     private func hashed(_ run: Extent) -> CommitSlot.Run {
-        let tag = seal.hash.tag(reader.fileBase + Int(run.page) << 12, run.pageCount << 12)
+        let tag = protection.hash.tag(reader.fileBase + Int(run.page) << 12, run.pageCount << 12)
         return CommitSlot.Run(extent: run, low: tag.low, high: tag.high)
     }
 

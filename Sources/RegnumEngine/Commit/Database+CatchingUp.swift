@@ -31,7 +31,7 @@ extension Database {
     /// Catches up with version `number`. `durable` is the newest version known to be on stable storage, if any.
     private func catchUp(with number: UInt64, durable: UInt64?) throws(EngineError) {
         if !isIdentified { throw .overwritten(path: path) }
-        let slots = try Self.readSlots(file, seal)
+        let slots = try Self.readSlots(file, protection)
         var found = slots.first { $0.slot.version == number }
         let isFound = found != nil
         // A process has ended between writing its slot and publishing its number.
@@ -84,7 +84,7 @@ extension Database {
     /// Restores the lock file after another program has overwritten it. The newest commit in the file counts, because a
     /// process writes its slot after everything else. Guard: both writer locks.
     private func restoreShared(_ shared: LockFile) throws(EngineError) {
-        let newest = try Self.readSlots(file, seal).map(\.slot.version).max() ?? 0
+        let newest = try Self.readSlots(file, protection).map(\.slot.version).max() ?? 0
         let number = max(newest, versions.newest.number)
         try catchUp(with: number, durable: shared.durable.flatMap { $0 <= number ? $0 : nil })
         versions.restore(header, newest: versions.newest.number)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes commits durable. The first waiting thread syncs for all queued commits, so that many writers share a sync
-// (group commit); a background thread of the database syncs relaxed commits and those that no thread waits for.
+// (group commit); a background thread of the database syncs relaxed commits and those that no thread waits for. The
+// order of blocks, sync and slot, and which commits need two syncs, is in `Commit.swift`.
 //
 // A failed sync is never repeated for the same bytes. Queued commits are abandoned. The pages of relaxed commits, which
 // other readers have seen, are rewritten from the mapped memory if it still matches the hashes of the manifest.
@@ -208,7 +209,7 @@ extension Database {
 
     func bytes(of slot: CommitSlot) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: CommitSlot.byteCount) { buffer, count in
-            if let base = buffer.baseAddress { slot.write(to: UnsafeMutableRawPointer(base), seal: seal) }
+            if let base = buffer.baseAddress { slot.write(to: UnsafeMutableRawPointer(base), protection: protection) }
             count = CommitSlot.byteCount
         }
     }
@@ -236,7 +237,7 @@ extension Database {
             let start = Int(run.extent.page) << 12
             let bytes = [UInt8](
                 UnsafeRawBufferPointer(start: reader.fileBase + start, count: run.extent.pageCount << 12))
-            let tag = bytes.withUnsafeBytes { raw in raw.baseAddress.map { seal.hash.tag($0, raw.count) } }
+            let tag = bytes.withUnsafeBytes { raw in raw.baseAddress.map { protection.hash.tag($0, raw.count) } }
             guard let tag, tag.low == run.low, tag.high == run.high else {
                 queue.monitor.withLock {
                     queue.giveUp(
@@ -315,7 +316,7 @@ extension Database {
         // A process that made a newer commit records that one itself, and another program may have overwritten the
         // file.
         guard isIdentified, shared.map({ $0.newest == number }) ?? true,
-            let slots = try? CommitSlot.readAll(file, seal: seal),
+            let slots = try? CommitSlot.readAll(file, protection: protection),
             let placed = slots.first(where: { $0.byteOffset == offset && $0.slot.version == number }),
             mark == nil || placed.mark == mark
         else { return }

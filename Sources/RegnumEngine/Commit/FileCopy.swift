@@ -15,7 +15,7 @@ struct FileCopy {
     private let source: BlockSpace
     private let file: any File
     private let header: FileHeader
-    private let seal: FileSeal
+    private let protection: FileProtection
     private let nonce: UInt64
     private let sealer = Sealer()
     /// The refs of the copied blocks by number: pending until they are written.
@@ -46,7 +46,7 @@ struct FileCopy {
         var isRenamed = false
         do {
             let header = FileHeader(fileSystem: fileSystem, key: key, origin: session.database.header)
-            var copy = FileCopy(session, file, header, try FileSeal(header, key, path: path), fileSystem)
+            var copy = FileCopy(session, file, header, try FileProtection(header, key, path: path), fileSystem)
             try copy.run(session)
             try file.sync(.full)
             if replacing {
@@ -96,9 +96,10 @@ struct FileCopy {
     }
 
     private init(
-        _ session: Session, _ file: any File, _ header: FileHeader, _ seal: FileSeal, _ fileSystem: any FileSystem
+        _ session: Session, _ file: any File, _ header: FileHeader, _ protection: FileProtection,
+        _ fileSystem: any FileSystem
     ) {
-        self.seal = seal
+        self.protection = protection
         source = session.space
         self.file = file
         self.header = header
@@ -109,7 +110,7 @@ struct FileCopy {
     }
 
     private mutating func run(_ session: Session) throws(EngineError) {
-        try sealer.reserve(encrypting: seal.cipher != nil)
+        try sealer.reserve(encrypting: protection.cipher != nil)
         var (catalog, schema) = try session.contents()
         budget += session.space.sealer.livePages
         for i in catalog.tables.indices {
@@ -133,7 +134,7 @@ struct FileCopy {
             FreeLog.Record(
                 isSnapshot: true, version: 1, highWater: space.highWater, previous: .none, freed: skipped, taken: []),
             to: log.bytes, room: sealer.byteCount(log.ref))
-        sealer.place(at: pages, birth: 1, nonce: nonce, seal: seal)
+        sealer.place(at: pages, birth: 1, nonce: nonce, protection: protection)
         try write()
         var slot = CommitSlot(
             version: 1, nonce: nonce, previousDurable: 0, highWater: space.highWater, catalog: sealer.placed(root.ref),
@@ -148,7 +149,7 @@ struct FileCopy {
         defer { page.deallocate() }
         let bytes = UnsafeRawBufferPointer(start: page, count: 4096)
         do {
-            slot.write(to: page, seal: seal)
+            slot.write(to: page, protection: protection)
             try file.write(bytes, at: FormatLimits.slotBByteOffset)
             header.write(to: page)
             try file.write(bytes, at: FormatLimits.headerCopyByteOffset)
@@ -178,7 +179,7 @@ struct FileCopy {
     private mutating func flush() throws(EngineError) {
         guard firstPending < refs.count else { return }
         let pages = try placement()
-        sealer.place(at: pages, birth: 1, nonce: nonce, seal: seal)
+        sealer.place(at: pages, birth: 1, nonce: nonce, protection: protection)
         try write()
         for i in firstPending..<refs.count { refs[i] = sealer.placed(refs[i]) }
         firstPending = refs.count

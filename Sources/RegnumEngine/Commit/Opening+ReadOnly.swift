@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Read-only openings, beside other processes that may be writing. They write nothing and keep the newest version
-// readable, see `Versions/LockFile+ReadOnlyProcesses.swift`.
+// readable, see `Processes/LockFile+ReadOnlyProcesses.swift`.
 
 import RegnumSystem
 
@@ -53,11 +53,11 @@ extension Opening {
     /// Returns the slot of the newest version of a file that other processes have open, and the other one if it is
     /// older. If no slot has that version, returns all slots whose hash is correct.
     func publishedSlots(
-        _ shared: LockFile, _ header: FileHeader, _ seal: FileSeal
+        _ shared: LockFile, _ header: FileHeader, _ protection: FileProtection
     ) throws(EngineError) -> [CommitSlot.Placed] {
         for _ in 0..<Self.readAttempts {
             let number = shared.newestAtPath(header) ?? 0
-            let slots = try readSlots(seal).sorted { $0.slot.version > $1.slot.version }
+            let slots = try readSlots(protection).sorted { $0.slot.version > $1.slot.version }
             if number > 0, let found = slots.firstIndex(where: { $0.slot.version == number }) {
                 // A newer one is not published yet.
                 return Array(slots[found...])
@@ -66,6 +66,6 @@ extension Opening {
             if let newest = slots.first, newest.slot.version > number { return slots }
             CurrentThread.sleep(nanoseconds: 50_000)
         }
-        return try readSlots(seal).sorted { $0.slot.version > $1.slot.version }
+        return try readSlots(protection).sorted { $0.slot.version > $1.slot.version }
     }
 }

@@ -19,12 +19,12 @@ extension Opening {
     ) throws(EngineError) -> Database {
         var count = try byteCount()
         let header = try readHeader(count)
-        let seal = try makeSeal(header)
-        let reader = try makeReader(seal)
+        let protection = try makeProtection(header)
+        let reader = try makeReader(protection)
 
         var rejected: [CommitSlot.Placed] = []
         var passedOver: PassedCommit?
-        var (slots, damagedSlot, settled) = try findSlots(others, header, seal)
+        var (slots, damagedSlot, settled) = try findSlots(others, header, protection)
         if others != nil {
             // The other processes may have made the file longer.
             count = try byteCount()
@@ -34,7 +34,7 @@ extension Opening {
         if let replacement { Self.insert(replacement, into: &slots) }
         func salvagedOrThrow(_ why: EngineError) throws(EngineError) -> Database {
             guard options.takesOlderCommit, options.isReadOnly,
-                let found = salvaged(slots.map(\.slot), header, seal, reader, why: why)
+                let found = salvaged(slots.map(\.slot), header, protection, reader, why: why)
             else { throw why }
             return found
         }
@@ -70,8 +70,8 @@ extension Opening {
             try shared?.reset(
                 header, newest: slot.version, isDurable: isNew || isSettled, permissions: try permissions())
             let database = Database(
-                path: path, fileSystem: fileSystem, options: options, file: file, header: header, seal: seal,
-                reader: reader, slot: slot, shared: shared, schema: schema)
+                path: path, fileSystem: fileSystem, options: options, file: file, header: header,
+                protection: protection, reader: reader, slot: slot, shared: shared, schema: schema)
             database.passedOver = passedOver
             try BlockTraversal.checkSmall(database)
             // Last, so that a refused file stays unchanged.
@@ -87,11 +87,11 @@ extension Opening {
     /// Returns the slots that an opening considers, newest first, the page of a damaged one, and the clean-shutdown
     /// record. While other processes write, the second slot may be half written, and there is no clean-shutdown record.
     private func findSlots(
-        _ others: LockFile?, _ header: FileHeader, _ seal: FileSeal
+        _ others: LockFile?, _ header: FileHeader, _ protection: FileProtection
     ) throws(EngineError) -> ([CommitSlot.Placed], UInt64?, CommitSlot.Placed?) {
-        if let others { return (try publishedSlots(others, header, seal), nil, nil) }
-        let slots = try readSlots(seal).sorted { $0.slot.version > $1.slot.version }
-        return (slots, try pageOfDamagedSlot(slots), try readSettled(seal))
+        if let others { return (try publishedSlots(others, header, protection), nil, nil) }
+        let slots = try readSlots(protection).sorted { $0.slot.version > $1.slot.version }
+        return (slots, try pageOfDamagedSlot(slots), try readSettled(protection))
     }
 
     /// Inserts a slot into slots that are ordered by version, newest first.

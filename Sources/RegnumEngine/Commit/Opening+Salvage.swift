@@ -12,17 +12,18 @@ import RegnumSystem
 extension Opening {
     /// Returns nil if there is no such commit. `slots`: newest first. `why`: the error that they caused.
     func salvaged(
-        _ slots: [CommitSlot], _ header: FileHeader, _ seal: FileSeal, _ reader: BlockReader, why: EngineError
+        _ slots: [CommitSlot], _ header: FileHeader, _ protection: FileProtection, _ reader: BlockReader,
+        why: EngineError
     ) -> Database? {
         let pages = reader.readablePages
-        for slot in slots + (seal.cipher == nil ? Self.catalogs(in: reader, pages) : []) {
+        for slot in slots + (protection.cipher == nil ? Self.catalogs(in: reader, pages) : []) {
             var slot = slot
             // The file may end before the high-water mark.
             slot.highWater = min(slot.highWater, pages)
             guard let schema = try? readSchema(slot, reader) else { continue }
             let database = Database(
-                path: path, fileSystem: fileSystem, options: options, file: file, header: header, seal: seal,
-                reader: reader, slot: slot, shared: nil, schema: schema)
+                path: path, fileSystem: fileSystem, options: options, file: file, header: header,
+                protection: protection, reader: reader, slot: slot, shared: nil, schema: schema)
             database.passedOver = PassedCommit(number: slot.version, why: why, isShown: true)
             return database
         }

@@ -74,7 +74,7 @@ struct Opening {
             guard fileSystem.isShared else { return try openAlone(nil) }
             if options.isReadOnly { return try openToRead() }
             // A file that is not a database is refused before a lock file is created next to it.
-            if try !isNew() { _ = try makeSeal(try readHeader(try byteCount())) }
+            if try !isNew() { _ = try makeProtection(try readHeader(try byteCount())) }
             let shared = LockFile(path: path, fileSystem: fileSystem, database: file)
             // Joins under the shared opening lock, so that processes that join do not keep each other out.
             let joined = try shared.whileOpening(isShared: true, until: deadline) {
@@ -137,8 +137,8 @@ struct Opening {
     private func join(
         _ shared: LockFile, _ header: FileHeader, isDeleted: Bool = false
     ) throws(EngineError) -> Database {
-        let seal = try makeSeal(header)
-        let reader = try makeReader(seal)
+        let protection = try makeProtection(header)
+        let reader = try makeReader(protection)
         if isDeleted {
             guard try shared.joinDeleted(header) else { throw .lockFile(path: path + ".lock") }
         } else {
@@ -150,18 +150,18 @@ struct Opening {
             if options.mutant != .openingNotPinned { shared.pin(number, among: CollectionOfOne(number)) }
             defer { shared.unpin(number, remaining: EmptyCollection()) }
             guard shared.newest == number else { continue }
-            if let slot = try readSlots(seal).first(where: { $0.slot.version == number })?.slot {
+            if let slot = try readSlots(protection).first(where: { $0.slot.version == number })?.slot {
                 try reader.extend(toPages: slot.highWater)
                 let schema = try readSchema(slot, reader)
                 let database = Database(
-                    path: path, fileSystem: fileSystem, options: options, file: file, header: header, seal: seal,
-                    reader: reader, slot: slot, shared: shared, schema: schema)
+                    path: path, fileSystem: fileSystem, options: options, file: file, header: header,
+                    protection: protection, reader: reader, slot: slot, shared: shared, schema: schema)
                 try BlockTraversal.checkSmall(database)
                 return database
             }
             // Newer commits have been published since the number was read. If not, a writer is between slot and number,
             // or its process has ended there.
-            if shared.newest == number, try !finishCommit(shared, seal, after: number) {
+            if shared.newest == number, try !finishCommit(shared, protection, after: number) {
                 throw corrupted("the newest commit's slot is damaged")
             }
         }
@@ -170,7 +170,7 @@ struct Opening {
     /// Publishes a commit whose slot is written but whose number is not. Returns false if there is none. Backs off
     /// briefly if another process holds the writer lock: that one publishes.
     private func finishCommit(
-        _ shared: LockFile, _ seal: FileSeal, after number: UInt64
+        _ shared: LockFile, _ protection: FileProtection, after number: UInt64
     ) throws(EngineError) -> Bool {
         guard try shared.tryLockWriter() else {
             CurrentThread.sleep(nanoseconds: 100_000)
@@ -178,7 +178,7 @@ struct Opening {
         }
         defer { shared.unlockWriter() }
         guard shared.newest == number else { return true }
-        let slots = try readSlots(seal)
+        let slots = try readSlots(protection)
         if slots.contains(where: { $0.slot.version == number }) { return true }
         guard let last = slots.map(\.slot.version).max(), last > number else { return false }
         do { try file.sync(.data) } catch {
@@ -189,13 +189,13 @@ struct Opening {
         return true
     }
 
-    func makeSeal(_ header: FileHeader) throws(EngineError) -> FileSeal {
-        try FileSeal(header, options.encryptionKey, path: path)
+    func makeProtection(_ header: FileHeader) throws(EngineError) -> FileProtection {
+        try FileProtection(header, options.encryptionKey, path: path)
     }
 
-    func makeReader(_ seal: FileSeal) throws(EngineError) -> BlockReader {
+    func makeReader(_ protection: FileProtection) throws(EngineError) -> BlockReader {
         let reader: BlockReader
-        do { reader = try BlockReader(region: try file.makeRegion(), seal: seal, path: path) } catch {
+        do { reader = try BlockReader(region: try file.makeRegion(), protection: protection, path: path) } catch {
             throw .system(error)
         }
         try reader.extend(toPages: UInt64(try byteCount() >> 12))
@@ -213,12 +213,12 @@ struct Opening {
         guard Memory.isZero(page, FileHeader.byteCount) else { return false }
         if count >= FormatLimits.headerCopyByteOffset + FileHeader.byteCount, let header = try? headerCopy() {
             // Commit 1 is the empty database: nothing is lost by creating it again. Without the key nothing is known.
-            guard let seal = try? makeSeal(header) else { return false }
-            if try readSettled(seal) != nil { return false }
-            let slots = try readSlots(seal)
+            guard let protection = try? makeProtection(header) else { return false }
+            if try readSettled(protection) != nil { return false }
+            let slots = try readSlots(protection)
             if !slots.isEmpty {
                 guard slots.allSatisfy({ $0.slot.version <= 1 }) else { return false }
-                return try !isFilled(slots, seal)
+                return try !isFilled(slots, protection)
             }
         }
         // Either all zero to the end, or not created by this library.
@@ -226,8 +226,8 @@ struct Opening {
     }
 
     /// True if the catalog of a slot has a class or a schema version: a copy of a database has everything in commit 1.
-    private func isFilled(_ slots: [CommitSlot.Placed], _ seal: FileSeal) throws(EngineError) -> Bool {
-        let reader = try makeReader(seal)
+    private func isFilled(_ slots: [CommitSlot.Placed], _ protection: FileProtection) throws(EngineError) -> Bool {
+        let reader = try makeReader(protection)
         return slots.contains { placed in
             let catalog = try? Catalog.read(placed.slot.catalog, try reader.bytes(placed.slot.catalog))
             return catalog.map { !$0.tables.isEmpty || $0.schemaVersion != Catalog.neverSet } ?? false
@@ -255,9 +255,9 @@ struct Opening {
 
     private func makeFile() throws(EngineError) {
         let header = FileHeader(fileSystem: fileSystem, key: options.encryptionKey)
-        let seal = try makeSeal(header)
+        let protection = try makeProtection(header)
         let sealer = Sealer()
-        try sealer.reserve(encrypting: seal.cipher != nil)
+        try sealer.reserve(encrypting: protection.cipher != nil)
         var schemaWriter = ByteWriter()
         SchemaBlock().write(&schemaWriter)
         let schema = schemaWriter.seal(.schema, into: sealer)
@@ -278,7 +278,7 @@ struct Opening {
         var nonce: UInt64 = 0
         withUnsafeMutableBytes(of: &nonce) { fileSystem.fillRandom($0) }
         precondition(pages.next - first <= UInt64(Self.firstCommitPages))
-        sealer.place(at: pages.starts, birth: 1, nonce: nonce, seal: seal)
+        sealer.place(at: pages.starts, birth: 1, nonce: nonce, protection: protection)
 
         var slot = CommitSlot(
             version: 1, nonce: nonce, previousDurable: 0, highWater: pages.next,
@@ -293,7 +293,7 @@ struct Opening {
             }
             let page = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 16)
             defer { page.deallocate() }
-            slot.write(to: page, seal: seal)
+            slot.write(to: page, protection: protection)
             try write(UnsafeRawBufferPointer(start: page, count: 4096), at: FormatLimits.slotBByteOffset)
             header.write(to: page)
             try write(UnsafeRawBufferPointer(start: page, count: 4096), at: FormatLimits.headerCopyByteOffset)
@@ -353,12 +353,12 @@ struct Opening {
         return try FileHeader(reading: page, path: path)
     }
 
-    func readSlots(_ seal: FileSeal) throws(EngineError) -> [CommitSlot.Placed] {
-        do { return try CommitSlot.readAll(file, seal: seal) } catch { throw .system(error) }
+    func readSlots(_ protection: FileProtection) throws(EngineError) -> [CommitSlot.Placed] {
+        do { return try CommitSlot.readAll(file, protection: protection) } catch { throw .system(error) }
     }
 
-    func readSettled(_ seal: FileSeal) throws(EngineError) -> CommitSlot.Placed? {
-        do { return try CommitSlot.readSettled(file, seal: seal) } catch { throw .system(error) }
+    func readSettled(_ protection: FileProtection) throws(EngineError) -> CommitSlot.Placed? {
+        do { return try CommitSlot.readSettled(file, protection: protection) } catch { throw .system(error) }
     }
 
     /// Reads the schema of a commit. Throws if it requires an unknown feature.

@@ -207,10 +207,10 @@ package final class Sealer {
 
     /// Assigns `pages` to the live blocks that are not in the file (one start page per live block, in order), and
     /// completes headers, refs and tags. From then on `placed(_:)` returns their final refs.
-    package func place(at pages: [UInt64], birth: UInt64, nonce: UInt64, seal: FileSeal?) {
+    package func place(at pages: [UInt64], birth: UInt64, nonce: UInt64, protection: FileProtection?) {
         var next = 0
         var fixup = 0
-        let sealed = seal?.cipher == nil ? nil : makeSealedMemory().base
+        let sealed = protection?.cipher == nil ? nil : makeSealedMemory().base
         isEncrypted = sealed != nil
         fixups.sort { $0.owner < $1.owner }
         for i in held.indices where !entries[i].isDropped {
@@ -234,10 +234,10 @@ package final class Sealer {
             var ref = BlockRef(
                 location: page << 16 | UInt64(entries[i].pageCount - 1), birth: birth, tagLow: 0, tagHigh: 0,
                 info: entries[i].info)
-            if let sealed, let cipher = seal?.cipher {
+            if let sealed, let cipher = protection?.cipher {
                 let tag = cipher.seal(bytes, ref, to: sealed + entries[i].byteOffset)
                 (ref.tagLow, ref.tagHigh) = (tag.low, tag.high)
-            } else if let tag = seal?.hash.tag(bytes, ref.byteCount) {
+            } else if let tag = protection?.hash.tag(bytes, ref.byteCount) {
                 (ref.tagLow, ref.tagHigh) = (tag.low, tag.high)
             }
             entries[i].placed = ref

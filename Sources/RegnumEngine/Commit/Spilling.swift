@@ -68,7 +68,7 @@ extension Database {
     private static let longRun = 16
 
     /// True for files whose transactions can spill.
-    var canSpill: Bool { !isVolatile && seal.cipher == nil }
+    var canSpill: Bool { !isVolatile && protection.cipher == nil }
 
     /// Writes the blocks sealed so far if they exceed `sealedLimit`. Returns how many bytes may be sealed before the
     /// next spill, or nil if it failed; the blocks are then left to the commit. `base` is the ticket of the version
@@ -88,7 +88,7 @@ extension Database {
             }
             let placement = try spill.space.free.place(sealer.pageCounts, runLimit: Self.spillRunLimit)
             spill.skipped += spill.space.free.takeSkipped()
-            sealer.place(at: placement.pages, birth: spill.number, nonce: spill.nonce, seal: seal)
+            sealer.place(at: placement.pages, birth: spill.number, nonce: spill.nonce, protection: protection)
             _ = try reserve(pages: spill.space.free.highWater, isGrowing: false)
             try writeBlocks(sealer)
             try reader.extend(toPages: spill.space.free.highWater)

@@ -74,7 +74,7 @@ package struct CommitSlot: Sendable, Equatable {
         self.freeLog = freeLog
     }
 
-    package func write(to p: UnsafeMutableRawPointer, seal: FileSeal) {
+    package func write(to p: UnsafeMutableRawPointer, protection: FileProtection) {
         precondition(manifest.count <= Self.manifestLimit)
         Memory.zero(p, Self.byteCount)
         p.storeBytes(of: Self.magic, as: UInt32.self)
@@ -95,19 +95,19 @@ package struct CommitSlot: Sendable, Equatable {
             p.storeBytes(of: run.low, toByteOffset: at + 8, as: UInt64.self)
             p.storeBytes(of: run.high, toByteOffset: at + 16, as: UInt64.self)
         }
-        if let cipher = seal.cipher {
+        if let cipher = protection.cipher {
             cipher.sealSlot(p)
             return
         }
-        let tag = seal.hash.tag(p, 4080)
+        let tag = protection.hash.tag(p, 4080)
         p.storeBytes(of: tag.low, toByteOffset: 4080, as: UInt64.self)
         p.storeBytes(of: tag.high, toByteOffset: 4088, as: UInt64.self)
     }
 
     /// Reads the slot in `p`; nil if it is empty or damaged.
-    package init?(reading p: UnsafeRawPointer, seal: FileSeal) {
-        guard let cipher = seal.cipher else {
-            let tag = seal.hash.tag(p, 4080)
+    package init?(reading p: UnsafeRawPointer, protection: FileProtection) {
+        guard let cipher = protection.cipher else {
+            let tag = protection.hash.tag(p, 4080)
             guard tag.low == p.load(fromByteOffset: 4080, as: UInt64.self),
                 tag.high == p.load(fromByteOffset: 4088, as: UInt64.self)
             else { return nil }
@@ -155,12 +155,12 @@ package struct CommitSlot: Sendable, Equatable {
     }
 
     /// Reads the slots of the file whose hash is correct, with their byte offsets.
-    static func readAll(_ file: any File, seal: FileSeal) throws(SystemError) -> [Placed] {
+    static func readAll(_ file: any File, protection: FileProtection) throws(SystemError) -> [Placed] {
         let page = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 16)
         defer { page.deallocate() }
         var slots: [Placed] = []
         for offset in byteOffsets {
-            if let placed = try read(file, at: offset, page, seal) { slots.append(placed) }
+            if let placed = try read(file, at: offset, page, protection) { slots.append(placed) }
         }
         return slots
     }
@@ -171,12 +171,13 @@ package struct CommitSlot: Sendable, Equatable {
     ]
 
     /// Reads the clean-shutdown record; nil if neither copy is valid.
-    static func readSettled(_ file: any File, seal: FileSeal) throws(SystemError) -> Placed? {
+    static func readSettled(_ file: any File, protection: FileProtection) throws(SystemError) -> Placed? {
         let page = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 16)
         defer { page.deallocate() }
         var newest: Placed?
         for offset in settledByteOffsets {
-            guard let found = try read(file, at: offset, page, seal), found.slot.isTwoStep, found.slot.manifest.isEmpty
+            guard let found = try read(file, at: offset, page, protection), found.slot.isTwoStep,
+                found.slot.manifest.isEmpty
             else { continue }
             if found.slot.version > newest?.slot.version ?? 0 { newest = found }
         }
@@ -184,10 +185,10 @@ package struct CommitSlot: Sendable, Equatable {
     }
 
     private static func read(
-        _ file: any File, at offset: Int, _ page: UnsafeMutableRawBufferPointer, _ seal: FileSeal
+        _ file: any File, at offset: Int, _ page: UnsafeMutableRawBufferPointer, _ protection: FileProtection
     ) throws(SystemError) -> Placed? {
         guard try file.read(page, at: offset) == byteCount, let base = page.baseAddress,
-            let slot = CommitSlot(reading: base, seal: seal)
+            let slot = CommitSlot(reading: base, protection: protection)
         else { return nil }
         return Placed(slot: slot, byteOffset: offset, bytes: [UInt8](page))
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The free space of an open file, as its writers keep it from one transaction to the next.
+// The free space of an open file, as its writers keep it from one transaction to the next. The law of reuse:
+// `FreeSpace.swift`, law 2.
 //
 //     unknown ──load──▶ known ──take──▶ unknown: a commit changes the space in place
 //        ▲                │                └──put──▶ known, if the commit succeeds; otherwise the file is read again

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tree of row groups of one table: inner nodes of up to 64 children over groups of up to 1,024 objects, ordered by
 // object key. Committed nodes are read in place. A write transaction replaces the path to a change by nodes and groups
-// in memory, which may exceed the limits of the format and are split when they are sealed. Confined to its session.
-// Depth is at most `FormatLimits.treeDepth`.
+// in memory, which may exceed the limits of the format and are split, or merged with a neighbour, when they are sealed
+// (`GroupTree+Seal.swift`). Confined to its session. Depth is at most `FormatLimits.treeDepth`.
 
 import RegnumSystem
 

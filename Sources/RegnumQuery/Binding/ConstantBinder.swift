@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts constants to the types of columns.
+// Converts constants to the types of columns. What a comparison with nil tests is decided in `null`; how stored nulls
+// pass other tests, in `ValueTest.matchesNull`.
 
 import RegnumEngine
 

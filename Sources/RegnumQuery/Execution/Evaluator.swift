@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a plan over the groups of a table, 1,024 rows at a time, as bitmaps.
+// Runs a plan over the groups of a table, 1,024 rows at a time, as bitmaps. Whether a null in a column passes a test:
+// `ValueTest.matchesNull`.
 
 import RegnumEngine
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of one value.
+// Tests of one value. `ConstantBinder.null` has replaced comparisons with the constant nil by tests of their own.
 
 import RegnumEngine
 
@@ -18,7 +18,8 @@ extension ComparisonOperator {
 }
 
 extension ValueTest {
-    /// True if null passes.
+    /// True if a stored null passes. `Evaluator` uses it for each null in a column, and after a link that is null; two
+    /// properties are compared by `Evaluator.compare`.
     var matchesNull: Bool {
         switch self {
         case .isNull, .always: true

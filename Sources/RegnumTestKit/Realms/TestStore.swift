@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The storage of one test's data: a unique name in memory, or a file in a folder of its own.
+// The storage of one test's data: a unique name in memory, or a file in a folder of its own. Kept by `TestRealm` and
+// `RealmTrait`.
 
 public import Foundation
 internal import Regnum

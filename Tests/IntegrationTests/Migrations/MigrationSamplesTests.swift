@@ -8,7 +8,7 @@ import RealmSwift
 import RegnumTestKit
 import Testing
 
-/// The classes of the newest app, `Tests/Versions/Version5.swift`.
+/// The classes of the newest app, `Tests/SchemaVersionApps/Version5.swift`.
 private enum Newest {
     class Person: MigrationCase {
         @Persisted(primaryKey: true) var id = ""

@@ -147,7 +147,8 @@ import Testing
         let files = Self.files(try Self.make(nil))
         func settled() throws -> UInt64? {
             let bytes = try #require(files.contents(of: Self.path))
-            return try CommitSlot.readSettled(files.open(Self.path, .readOnly), seal: Self.seal(bytes))?.slot.version
+            return try CommitSlot.readSettled(files.open(Self.path, .readOnly), protection: Self.protection(bytes))?
+                .slot.version
         }
         #expect(try settled() == 4)
         do {
@@ -209,14 +210,14 @@ import Testing
         #expect(try Self.contents(try Self.open(Self.files(bytes), nil)).count == 62)
         // Nothing records that the newest commit is durable: damage to it looks like a power loss.
         let slot = try #require(
-            CommitSlot.readAll(try Self.files(bytes).open(Self.path, .readWrite), seal: Self.seal(bytes))
+            CommitSlot.readAll(try Self.files(bytes).open(Self.path, .readWrite), protection: Self.protection(bytes))
                 .max { $0.slot.version < $1.slot.version }?.slot)
         bytes[Int(slot.catalog.page) << 12 + 50] ^= 1
         #expect(try Self.contents(try Self.open(Self.files(bytes), nil)).count == 61)
         var other = slot
         (other.nonce, other.isTwoStep, other.manifest) = (slot.nonce ^ 1, true, [])
         try bytes.withUnsafeMutableBytes { raw in
-            other.write(to: try #require(raw.baseAddress) + settled, seal: try Self.seal(Array(raw)))
+            other.write(to: try #require(raw.baseAddress) + settled, protection: try Self.protection(Array(raw)))
         }
         // Stable storage never holds two commits of one version: one slot or the other was replaced.
         #expect(throws: EngineError.self) { try Self.open(Self.files(bytes), nil) }
@@ -286,8 +287,10 @@ import Testing
         }
         // The same version: the error names the page. The seeded bug of ignoring the record is detected.
         let newest = try #require(
-            try CommitSlot.readAll(try Self.files(good).open(Self.path, .readOnly), seal: Self.seal(good, key))
-                .max { $0.slot.version < $1.slot.version })
+            try CommitSlot.readAll(
+                try Self.files(good).open(Self.path, .readOnly), protection: Self.protection(good, key)
+            )
+            .max { $0.slot.version < $1.slot.version })
         var bytes = good
         let range = newest.byteOffset..<newest.byteOffset + 4096
         bytes.replaceSubrange(range, with: images[1][range])
@@ -310,12 +313,13 @@ import Testing
     @Test("A file that has reached the last version can be read, but no longer written")
     func lastNumber() throws {
         var bytes = try Self.make(nil)
-        let seal = try Self.seal(bytes)
-        for placed in try CommitSlot.readAll(try Self.files(bytes).open(Self.path, .readWrite), seal: seal) {
+        let protection = try Self.protection(bytes)
+        for placed in try CommitSlot.readAll(try Self.files(bytes).open(Self.path, .readWrite), protection: protection)
+        {
             var slot = placed.slot
             slot.version += CommitSlot.versionLimit - 5
             try bytes.withUnsafeMutableBytes {
-                slot.write(to: try #require($0.baseAddress) + placed.byteOffset, seal: seal)
+                slot.write(to: try #require($0.baseAddress) + placed.byteOffset, protection: protection)
             }
         }
         let session = try Self.open(Self.files(bytes), nil).makeSession()
@@ -329,9 +333,9 @@ import Testing
         #expect(try Self.contents(session.database).count == 60)
     }
 
-    private static func seal(_ bytes: [UInt8], _ key: EncryptionKey? = nil) throws -> FileSeal {
+    private static func protection(_ bytes: [UInt8], _ key: EncryptionKey? = nil) throws -> FileProtection {
         try bytes.withUnsafeBytes {
-            try FileSeal(FileHeader(reading: try #require($0.baseAddress), path: ""), key, path: "")
+            try FileProtection(FileHeader(reading: try #require($0.baseAddress), path: ""), key, path: "")
         }
     }
 
@@ -358,7 +362,8 @@ import Testing
         #expect(page.allSatisfy { $0 == 0 })
         let bytes = try Self.read(file)
         let slot = try #require(
-            try CommitSlot.readAll(file, seal: Self.seal(bytes)).max { $0.slot.version < $1.slot.version }?.slot)
+            try CommitSlot.readAll(file, protection: Self.protection(bytes)).max { $0.slot.version < $1.slot.version }?
+                .slot)
         try file.write([bytes[Int(slot.catalog.page) << 12 + 50] ^ 1], at: Int(slot.catalog.page) << 12 + 50)
         for isReadOnly in [false, true] {
             #expect(throws: EngineError.self) {
@@ -369,11 +374,11 @@ import Testing
             try Database.compact(path: path, fileSystem: PosixFileSystem.shared, options: Database.OpenOptions())
         }
         // Nothing was cleared.
-        #expect(try CommitSlot.readAll(file, seal: Self.seal(bytes)).count == 2)
+        #expect(try CommitSlot.readAll(file, protection: Self.protection(bytes)).count == 2)
         try file.write([bytes[Int(slot.catalog.page) << 12 + 50]], at: Int(slot.catalog.page) << 12 + 50)
         // The slot itself: the one before it would be a commit that no program requested.
         let newest = try #require(
-            try CommitSlot.readAll(file, seal: Self.seal(bytes)).max { $0.slot.version < $1.slot.version })
+            try CommitSlot.readAll(file, protection: Self.protection(bytes)).max { $0.slot.version < $1.slot.version })
         try file.write([bytes[newest.byteOffset + 9] ^ 1], at: newest.byteOffset + 9)
         for isReadOnly in [false, true] {
             #expect(throws: EngineError.self) {

@@ -56,13 +56,14 @@ import Testing
         withExtendedLifetime((database, session)) { _exit(0) }
     }
 
-    /// The file's seal and the clean-shutdown record.
-    private static func settled(_ file: any File) throws -> (FileSeal, CommitSlot.Placed?) {
+    /// The file's protection and the clean-shutdown record.
+    private static func settled(_ file: any File) throws -> (FileProtection, CommitSlot.Placed?) {
         let header = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
         defer { header.deallocate() }
         _ = try file.read(header, at: 0)
-        let seal = try FileSeal(FileHeader(reading: try #require(header.baseAddress), path: ""), nil, path: "")
-        return (seal, try CommitSlot.readSettled(file, seal: seal))
+        let protection = try FileProtection(
+            FileHeader(reading: try #require(header.baseAddress), path: ""), nil, path: "")
+        return (protection, try CommitSlot.readSettled(file, protection: protection))
     }
 
     @Test("The exit of a forked child does not affect its parent's database")
@@ -98,9 +99,9 @@ import Testing
         try PosixFileSystem.shared.remove(path + ".lock")
         let file = try PosixFileSystem.shared.open(path, .readWrite)
         defer { file.close() }
-        let (seal, record) = try settled(file)
+        let (protection, record) = try settled(file)
         let newest = try #require(
-            try CommitSlot.readAll(file, seal: seal).max { $0.slot.version < $1.slot.version }?.slot)
+            try CommitSlot.readAll(file, protection: protection).max { $0.slot.version < $1.slot.version }?.slot)
         guard let record, record.slot.isSameCommit(as: newest) else { return false }
         // A bit in the pages that the newest commit wrote.
         let at = Int(newest.catalog.page) << 12 + 50

@@ -142,7 +142,7 @@ import Testing
         for number in 0..<count {
             let block = sealer.addBlock(.rowGroup, byteCount: 4096)
             Memory.fill(block.bytes + BlockHeader.byteCount, with: UInt8(number & 255), 4096 - BlockHeader.byteCount)
-            sealer.place(at: [UInt64(number) * step], birth: 1, nonce: 1, seal: nil)
+            sealer.place(at: [UInt64(number) * step], birth: 1, nonce: 1, protection: nil)
             try sealer.forEachSealed { ref, bytes in
                 #expect(throws: Never.self) {
                     try file.write(UnsafeRawBufferPointer(start: bytes, count: 4096), at: Int(ref.page) << 12)

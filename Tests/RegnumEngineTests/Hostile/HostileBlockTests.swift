@@ -374,15 +374,15 @@ import Testing
         let file = try files.open("/d/log", .readWriteCreate)
         let highWater = UInt64(4 * count)
         try file.allocate(Int(highWater) << 12)
-        let seal = try FileSeal(FileHeader(fileSystem: files, key: nil), nil, path: "/d/log")
-        let reader = try BlockReader(region: try file.makeRegion(), seal: seal)
+        let protection = try FileProtection(FileHeader(fileSystem: files, key: nil), nil, path: "/d/log")
+        let reader = try BlockReader(region: try file.makeRegion(), protection: protection)
         try reader.extend(toPages: highWater)
         func write(_ record: FreeLog.Record, at page: UInt64) throws -> BlockRef {
             let sealer = Sealer()
             let byteCount = FreeLog.byteCount(freed: record.freed.count, taken: record.taken.count)
             let block = sealer.addBlock(.freeLog, byteCount: byteCount)
             FreeLog.write(record, to: block.bytes, room: sealer.byteCount(block.ref))
-            sealer.place(at: [page], birth: record.version, nonce: 1, seal: seal)
+            sealer.place(at: [page], birth: record.version, nonce: 1, protection: protection)
             let ref = sealer.placed(block.ref)
             try file.write(UnsafeRawBufferPointer(start: block.bytes, count: ref.byteCount), at: Int(page) << 12)
             return ref

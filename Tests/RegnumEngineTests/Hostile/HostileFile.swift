@@ -93,13 +93,13 @@ struct HostileFile {
 
     /// The same bytes without the newest commit's slot: the previous state.
     static func withoutNewestSlot(_ bytes: [UInt8], key: EncryptionKey? = nil) throws -> [UInt8] {
-        let seal = try bytes.withUnsafeBytes {
-            try FileSeal(FileHeader(reading: $0.baseAddress.unsafelyUnwrapped, path: ""), key, path: "")
+        let protection = try bytes.withUnsafeBytes {
+            try FileProtection(FileHeader(reading: $0.baseAddress.unsafelyUnwrapped, path: ""), key, path: "")
         }
         var newest: (version: UInt64, offset: Int)?
         for offset in CommitSlot.byteOffsets {
             let slot = bytes.withUnsafeBytes {
-                CommitSlot(reading: $0.baseAddress.unsafelyUnwrapped + offset, seal: seal)
+                CommitSlot(reading: $0.baseAddress.unsafelyUnwrapped + offset, protection: protection)
             }
             if let slot, slot.version > newest?.version ?? 0 { newest = (slot.version, offset) }
         }

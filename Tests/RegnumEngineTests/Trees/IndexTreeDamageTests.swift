@@ -106,7 +106,8 @@ import Testing
         _ home: IndexTreeHome, _ root: BlockRef, _ kind: IndexTree.Kind, _ random: inout SeededNumbers
     ) {
         do {
-            let space = BlockSpace(reader: try BlockReader(region: home.region, seal: FileSeal(hash: home.hash)))
+            let space = BlockSpace(
+                reader: try BlockReader(region: home.region, protection: FileProtection(hash: home.hash)))
             let tree = IndexTree(space: space, kind: kind, root: root, count: home.count)
             _ = try? tree.entries(limit: 5000)
             _ = try? tree.findings()

@@ -46,7 +46,7 @@ final class IndexTreeHome {
     init(_ kind: IndexTree.Kind) throws {
         self.kind = kind
         region = try TreeRegion()
-        space = BlockSpace(reader: try BlockReader(region: region, seal: FileSeal(hash: hash)))
+        space = BlockSpace(reader: try BlockReader(region: region, protection: FileProtection(hash: hash)))
         tree = IndexTree(space: space, kind: kind, root: .none, count: 0)
     }
 
@@ -59,7 +59,7 @@ final class IndexTreeHome {
             pages.append(nextPage)
             nextPage += UInt64(n)
         }
-        sealer.place(at: pages, birth: birth, nonce: 1, seal: FileSeal(hash: hash))
+        sealer.place(at: pages, birth: birth, nonce: 1, protection: FileProtection(hash: hash))
         birth += 1
         var isRight = true
         try sealer.forEachPlaced { (ref, bytes) in
@@ -78,7 +78,7 @@ final class IndexTreeHome {
 
     /// A new session over the same bytes: no block counts as verified.
     func reopen() throws {
-        space = BlockSpace(reader: try BlockReader(region: region, seal: FileSeal(hash: hash)))
+        space = BlockSpace(reader: try BlockReader(region: region, protection: FileProtection(hash: hash)))
         tree = IndexTree(space: space, kind: kind, root: root, count: count)
     }
 

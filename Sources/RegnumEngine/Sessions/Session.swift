@@ -35,7 +35,7 @@ package final class Session {
     /// True if the session reads the uncommitted changes of another session's running write.
     private let isSnapshot: Bool
     /// Set in sessions that can advance.
-    @exclusivity(unchecked) private var slots: SlotWatch?
+    @exclusivity(unchecked) private var slots: NewerVersionCheck?
     var isSchemaChanged = false
     /// The durability of commits that do not state their own.
     package var durability = CommitDurability.full
@@ -67,7 +67,7 @@ package final class Session {
         state.initialize(to: SessionState(epoch: 1, owner: CurrentThread.id, isWriting: false))
         catalog = Catalog()
         schema = SchemaBlock()
-        slots = isFrozen ? nil : SlotWatch(database)
+        slots = isFrozen ? nil : NewerVersionCheck(database)
         ForkWatch.add(ownerWord)
         // If this throws, `deinit` releases the pin.
         noteVersion()
@@ -161,7 +161,7 @@ package final class Session {
         return true
     }
 
-    /// Throws if another program has overwritten the file. Returns `SlotWatch.words` as read before the check.
+    /// Throws if another program has overwritten the file. Returns `NewerVersionCheck.words` as read before the check.
     private func checkFile() throws(EngineError) -> SIMD4<UInt64>? {
         guard let words = slots?.words else { return nil }
         try slots?.check(words, database, current)

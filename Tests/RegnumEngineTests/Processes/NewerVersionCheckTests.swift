@@ -7,7 +7,7 @@ import Testing
 
 @testable import RegnumEngine
 
-@Suite struct SlotWatchTests {
+@Suite struct NewerVersionCheckTests {
     private func database() throws -> Database {
         let path = FileManager.default.temporaryDirectory.path + "/regnum-slots-\(UInt64.random(in: 0 ... .max)).realm"
         return try Database.open(path: path, fileSystem: PosixFileSystem())
@@ -32,12 +32,12 @@ import Testing
     func later() throws {
         let database = try database()
         defer { for end in ["", ".lock"] { try? PosixFileSystem().remove(database.path + end) } }
-        var watch = try #require(SlotWatch(database))
+        var check = try #require(NewerVersionCheck(database))
         let words = SIMD4<UInt64>(7, 1, 8, 2)
-        watch.note(words, newest: 7)
-        #expect(!watch.isSeen(words))
-        watch.note(words, newest: 8)
-        #expect(watch.isSeen(words))
-        #expect(!watch.isSeen(SIMD4(7, 1, 8, 3)))
+        check.note(words, newest: 7)
+        #expect(!check.isSeen(words))
+        check.note(words, newest: 8)
+        #expect(check.isSeen(words))
+        #expect(!check.isSeen(SIMD4(7, 1, 8, 3)))
     }
 }

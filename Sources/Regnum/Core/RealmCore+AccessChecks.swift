@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread check: every access to a Realm passes through `check`.
+// The checks of an access: `check` traps on the wrong thread, and `requireWrite` outside a write transaction. The fast
+// paths of properties compare the same fields and come here only if they differ.
 
 internal import RegnumEngine
 
@@ -35,4 +36,31 @@ extension RealmCore {
         if session.state.pointee.owner == currentThreadWord() && !asksAlways { return true }
         return isFrozen || adoptsCaller?() == true
     }
+
+    /// Reports a programmer error unless the calling thread is in a write transaction of this Realm.
+    package func requireWrite(
+        _ outside: @autoclosure () -> String =
+            "Can only add, remove, or create objects in a Realm in a write transaction - call "
+            + "beginWrite() first.",
+        frozen: @autoclosure () -> String =
+            "Attempting to modify a frozen object - call thaw on the Object instance first."
+    ) {
+        check()
+        if session.state.pointee.isWriting { return }
+        misuse(isFrozen ? frozen() : outside())
+    }
+}
+
+/// Reports a programmer error unless the object's Realm is in a write transaction.
+@inline(__always)
+func requireModifiable(_ object: ObjectBase) {
+    if object.rowContext.unsafelyUnwrapped.pointee.session.pointee.isWriting { return }
+    refuseModification(object)
+}
+
+@inline(never)
+private func refuseModification(_ object: ObjectBase) {
+    object.core.requireWrite(
+        "Cannot modify managed objects outside of a write transaction. Put the change into `realm.write { }`."
+    )
 }

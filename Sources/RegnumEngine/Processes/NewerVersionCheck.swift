@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checks of a session that begins to read: whether a newer version may have been published, and whether the file is
-// still the one that was opened. Neither needs a system call if nothing has changed.
+// still the one that was opened. Neither needs a system call if nothing has changed. Only for a session that refreshes;
+// observers are woken by `CommitNotifications` of Regnum.
 //
 // Reading the lock file requires a check of its length first. But a commit is in its slot before it is published, and
 // the slots are mapped anyway. `Database+OverwrittenFile.swift` has the checks that follow if something has changed.
@@ -9,7 +10,7 @@ import RegnumSystem
 import Synchronization
 
 /// The words of the two slots that change with each commit: number and nonce, or encrypted bytes that are as random.
-struct SlotWatch {
+struct NewerVersionCheck {
     private let base: UnsafeRawPointer
     private let header: FileHeader
     /// True if the words are plain commit numbers and other processes may write them.

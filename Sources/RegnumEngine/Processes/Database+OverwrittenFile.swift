@@ -71,7 +71,7 @@ extension Database {
         let newest = max(published, versions.newest.number)
         guard a > newest, b > newest else { return false }
         // The slots may be damaged, and then prove nothing.
-        return (try? CommitSlot.readAll(file, seal: seal))?.filter { $0.slot.version > newest }.count == 2
+        return (try? CommitSlot.readAll(file, protection: protection))?.filter { $0.slot.version > newest }.count == 2
     }
 
     /// Throws `.overwritten` if `slot` has the number of the newest known version but belongs to another commit.

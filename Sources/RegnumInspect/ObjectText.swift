@@ -36,12 +36,12 @@ extension Inspector {
                 path: path,
                 description: "Class '\(definition.name)' has no primary key: name an object as #7, by its number.")
         }
-        let reader = ObjectReader(session: session, path: path)
+        let parser = ObjectParser(session: session, path: path)
         do {
             let column = definition.columns[primary]
-            let value = try reader.scalar(try reader.json(identity, isQuoted: true, of: column), column.type)
+            let value = try parser.scalar(try parser.json(identity, isQuoted: true, of: column), column.type)
             return try inspecting(path) { () throws(EngineError) in try table.key(forPrimaryKey: value) }
-        } catch let problem as ObjectReader.Problem {
+        } catch let problem as ObjectParser.Problem {
             throw InspectionError(
                 path: path,
                 description: "'\(identity)' cannot be a primary key of class '\(definition.name)': \(problem.message).")
@@ -49,12 +49,12 @@ extension Inspector {
     }
 
     static func text(_ table: Table, _ key: ObjectKey, _ session: Session, _ path: String) throws -> String {
-        let writer = ObjectWriter(session: session)
+        let formatter = ObjectFormatter(session: session)
         var lines: [String] = []
         for (column, definition) in table.definition.columns.enumerated() where !definition.isHidden {
             var line = "  "
             JSONText.quote(definition.name, to: &line)
-            line += ": " + (try inspecting(path) { () throws(EngineError) in try writer.json(table, column, key) })
+            line += ": " + (try inspecting(path) { () throws(EngineError) in try formatter.json(table, column, key) })
             lines.append(line)
         }
         return "{\n" + lines.joined(separator: ",\n") + "\n}\n"

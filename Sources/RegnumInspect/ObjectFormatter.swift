@@ -5,7 +5,7 @@ internal import Foundation
 internal import RegnumEngine
 
 /// Confined to the session.
-final class ObjectWriter {
+final class ObjectFormatter {
     /// How a value is written.
     enum Style {
         /// For reading: long strings are truncated, data is counted.
@@ -13,7 +13,7 @@ final class ObjectWriter {
         /// JSON as `ObjectFormat.json` describes it.
         case json
         /// As `json`, but a value in a property of type `AnyRealmValue` has a tag if JSON lacks its type, so that
-        /// `ObjectReader` restores it.
+        /// `ObjectParser` restores it.
         case tagged
     }
 

@@ -60,7 +60,7 @@ private final class ChangingSource: ObjectSource {
     func objects(ofClass index: Int) -> Cursor { Cursor(self) }
 }
 
-@Suite("Verifying an import") struct VerificationTests {
+@Suite("Verifying an import") struct ImportVerificationTests {
     private func run(_ source: ChangingSource, _ scratch: Scratch) throws -> RealmFileImportReport {
         let new = try NewFile(beside: scratch["new.realm"].path, like: nil, isReplacement: false, key: nil)
         return try NewFileImport(source: source, report: RealmFileImportReport(), verifies: true).run(into: new)

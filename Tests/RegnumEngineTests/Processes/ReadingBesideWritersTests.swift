@@ -207,7 +207,7 @@ import Testing
         try Self.change(writer, to: 7, .full)
         let file = try files.open(path, .readWrite)
         defer { file.close() }
-        let slots = try CommitSlot.readAll(file, seal: writer.database.seal).sorted {
+        let slots = try CommitSlot.readAll(file, protection: writer.database.protection).sorted {
             $0.slot.version > $1.slot.version
         }
         // Bytes of a commit that is not published: one more than the newest, in the other slot.

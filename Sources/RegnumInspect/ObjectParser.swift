@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads objects from JSON or CSV, and checks every value against the schema before anything is stored.
+// Parses objects in JSON or CSV, and checks every value against the schema before anything is stored.
 
 internal import Foundation
 internal import RegnumEngine
@@ -20,7 +20,7 @@ enum PlannedValue {
 }
 
 /// Confined to the session.
-struct ObjectReader {
+struct ObjectParser {
     /// The reason why an object cannot be stored, as part of a sentence.
     struct Problem: Error {
         var message: String
@@ -286,10 +286,10 @@ struct ObjectReader {
 
 // MARK: Cells
 
-extension ObjectReader {
-    /// The JSON that stands for a field of CSV: the same as `ObjectWriter.cells` writes, and `true`, `false`, `1` and
-    /// `0` for a Bool in any case. An empty field is null, or an empty string or collection if the property does not
-    /// allow null; a quoted empty field is an empty string.
+extension ObjectParser {
+    /// The JSON that stands for a field of CSV: the same as `ObjectFormatter.cells` writes, and `true`, `false`, `1`
+    /// and `0` for a Bool in any case. An empty field is null, or an empty string or collection if the property does
+    /// not allow null; a quoted empty field is an empty string.
     func json(_ text: String, isQuoted: Bool, of column: ColumnDefinition) throws -> JSONText {
         if text.isEmpty, !isQuoted {
             switch column.collection {
