@@ -142,6 +142,8 @@ package final class Database: @unchecked Sendable {
     ) throws(EngineError) -> Version? {
         guard let placed = try readSlots(file, seal).first(where: { $0.slot.version == number }) else { return nil }
         try reader.extend(toPages: placed.slot.highWater)
+        // Another process has written it.
+        reader.setTrusted(false)
         return Version(placed.slot, in: reader)
     }
 

@@ -52,7 +52,7 @@ package struct FreeSpace: Sendable {
     /// The first free page, whatever `lowest` says; for checks.
     var firstFreePage: UInt64? { nextRun(from: 0)?.page }
 
-    private func isFree(_ page: UInt64) -> Bool {
+    func isFree(_ page: UInt64) -> Bool {
         let word = Int(page >> 6)
         return word < words.count && words[word] >> (page & 63) & 1 != 0
     }
@@ -76,6 +76,7 @@ package struct FreeSpace: Sendable {
         }
         freePages += extent.pageCount
         lowest = min(lowest, extent.page)
+        assertInvariants(extent, isFreed: true)
     }
 
     /// Takes an extent that is free or beyond the high-water mark, replaying a recorded commit.
@@ -85,6 +86,7 @@ package struct FreeSpace: Sendable {
             words[Int(page >> 6)] &= ~(1 << (page & 63))
             freePages -= 1
         }
+        assertInvariants(extent, isFreed: false)
     }
 
     package mutating func addPending(_ entry: PendingExtent) { pending.append(entry) }
