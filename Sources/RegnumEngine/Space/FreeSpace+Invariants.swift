@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of the laws that `FreeSpace` maintains on its own. Which pages are live is the subject of `IntegrityCheck`.
+// Checks of the laws that `FreeSpace` maintains on its own. Which pages are live is the subject of `IntegrityCheck`;
+// where each page came from is that of `PageLedger`.
 
 extension FreeSpace {
     /// Files of more pages than this (256 MiB) are not checked at each commit.
@@ -33,8 +34,12 @@ extension FreeSpace {
     /// purpose.
     func checkInvariants(_ mutant: ProtocolMutant?) throws(EngineError) {
         guard Invariants.areChecked else { return }
-        if mutant != nil || highWater > Self.checkedPages { return }
-        if let finding = findings().first { throw corrupted("the free space is inconsistent: \(finding)") }
+        if highWater > Self.checkedPages { return }
+        if mutant == nil, let finding = findings().first {
+            throw corrupted("the free space is inconsistent: \(finding)")
+        }
+        guard Invariants.isDue(oneIn: Invariants.rate(of: Int(highWater))) else { return }
+        Invariants.require("page ledger", isSeeded: mutant != nil, ledger.findings(self))
     }
 
     /// Returns what is wrong with pages that were just taken or freed; empty if nothing is. O(pages of the extent).

@@ -46,6 +46,8 @@ package struct FreeSpace: Sendable {
     package internal(set) var highWater: UInt64
     /// Quarantine: free pages below this one are not taken, because another process still shows failed commits there.
     var barred: UInt64 = 0
+    /// Where each page came from, if that is recorded.
+    var ledger = PageLedger()
 
     package init(highWater: UInt64) { self.highWater = highWater }
 
@@ -65,6 +67,11 @@ package struct FreeSpace: Sendable {
 
     /// Marks an extent free. Throws if part of it is free already, which means that the records are damaged.
     package mutating func release(_ extent: Extent) throws(EngineError) {
+        try setFree(extent)
+        ledger.release(extent)
+    }
+
+    private mutating func setFree(_ extent: Extent) throws(EngineError) {
         guard extent.page >= FormatLimits.reservedPages, extent.end <= highWater else {
             throw corrupted("free space lies outside the file", page: extent.page)
         }
@@ -81,6 +88,7 @@ package struct FreeSpace: Sendable {
 
     /// Takes an extent that is free or beyond the high-water mark, replaying a recorded commit.
     package mutating func take(_ extent: Extent) throws(EngineError) {
+        ledger.take(extent)
         if extent.end > highWater { highWater = extent.end }
         for page in extent.page..<extent.end where isFree(page) {
             words[Int(page >> 6)] &= ~(1 << (page & 63))
@@ -89,7 +97,10 @@ package struct FreeSpace: Sendable {
         assertInvariants(extent, isFreed: false)
     }
 
-    package mutating func addPending(_ entry: PendingExtent) { pending.append(entry) }
+    package mutating func addPending(_ entry: PendingExtent) {
+        pending.append(entry)
+        ledger.retire(entry)
+    }
 
     /// Frees the pending extents that no pinned version needs. `pins` ascending; every version from `floor` on counts
     /// as pinned; `durable` is the newest durable commit. Extents written after `covered` are kept, because the
@@ -103,7 +114,8 @@ package struct FreeSpace: Sendable {
             if entry.death <= durable, entry.birth <= covered, entry.death <= floor ?? .max,
                 !Self.isNeeded(entry, pins)
             {
-                try release(entry.extent)
+                try setFree(entry.extent)
+                ledger.reclaim(entry.extent)
             } else {
                 kept.append(entry)
             }
@@ -246,6 +258,7 @@ package struct FreeSpace: Sendable {
             freePages -= 1
         }
         highWater = end
+        ledger.cut(to: end)
     }
 
     mutating func raise(to end: UInt64) { highWater = max(highWater, end) }
