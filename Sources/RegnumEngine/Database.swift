@@ -144,6 +144,8 @@ package final class Database: @unchecked Sendable {
             return nil
         }
         try reader.extend(toPages: placed.slot.highWater)
+        // Another process has written it.
+        reader.setTrusted(false)
         return Version(placed.slot, in: reader)
     }
 

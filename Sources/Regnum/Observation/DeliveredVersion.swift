@@ -24,14 +24,16 @@ final class DeliveredVersion {
 
     /// Begins with the version that `shown` shows.
     func begin(_ shown: Session) {
-        assert(session == nil, "observers have a version already")
+        Invariants.require("delivered version", session == nil ? [] : ["observers have a version already"])
         session = shown
+        assertState()
     }
 
     /// Call when no observer is left. Also forgets that changes were made elsewhere.
     func end() {
         session = nil
         isLocal = true
+        assertState()
     }
 
     /// Records that the Realm shows changes that were made elsewhere.
@@ -50,16 +52,34 @@ final class DeliveredVersion {
     ) throws(EngineError) -> Session? {
         if lateStart?.shows(versionOf: shown) != true { lateStart = try make() }
         hasLatecomer = true
+        assertState()
         return lateStart
     }
 
     /// Records that an observer has a version of its own.
-    func noteLatecomer() { hasLatecomer = true }
+    func noteLatecomer() {
+        hasLatecomer = true
+        assertState()
+    }
 
     /// Records that the delivery that asks observers with a version of their own has begun. Returns whether there were
     /// any.
     func takeLatecomers() -> Bool {
-        defer { (hasLatecomer, lateStart) = (false, nil) }
+        defer {
+            (hasLatecomer, lateStart) = (false, nil)
+            assertState()
+        }
         return hasLatecomer
+    }
+
+    private func assertState() { Invariants.require("delivered version", findings) }
+
+    /// Returns a description of each violated invariant; empty if all hold. O(1).
+    private var findings: [String] {
+        guard let lateStart else { return [] }
+        var findings: [String] = []
+        if !hasLatecomer { findings.append("an observer has a version of its own and will not be asked") }
+        if lateStart === session { findings.append("an observer with a version of its own moves with the others") }
+        return findings
     }
 }

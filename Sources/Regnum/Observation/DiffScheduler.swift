@@ -67,6 +67,7 @@ final class DiffScheduler {
         }
         backgroundCount += 1
         background = BackgroundDiff(preparation, whenDone: whenDone)
+        assertState()
         return nil
     }
 
@@ -108,6 +109,7 @@ final class DiffScheduler {
         guard let near else { return true }
         let walk = RegionTraversal(older: baseline, newer: core.session, changes: near)
         nearWalk = (walk, baseline.version, core.session.version)
+        assertState()
         if near.isEmpty { return false }
         for index in watched.places(of: walk.changes.keys) {
             guard let entry = observers.entries[index].entry, entry.hasBegun, !entry.isEnded,
@@ -165,6 +167,13 @@ final class DiffScheduler {
     func drop() {
         if isVolatile { background?.letGo() }
         background = nil
+        assertState()
+    }
+
+    /// The traversal is that of a cheap diff, the background diff is that of an expensive one.
+    private func assertState() {
+        Invariants.require(
+            "diff scheduler", background == nil || nearWalk == nil ? [] : ["two diffs of the same versions"])
     }
 
     /// Waits for the background diff, for tests: the next turn delivers its result.

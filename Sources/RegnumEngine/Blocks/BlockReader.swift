@@ -41,6 +41,7 @@ package final class BlockReader: @unchecked Sendable {
     private let touching = Lock(())
     /// The number of pages that may be read: grows with the file, while holding `extending`.
     private let readable = Atomic<UInt64>(0)
+    private let trusted = Atomic<Bool>(false)
 
     package init(region: any MappedRegion, protection: FileProtection, path: String? = nil) throws(SystemError) {
         self.region = region
@@ -58,6 +59,10 @@ package final class BlockReader: @unchecked Sendable {
 
     /// The number of mapped pages that may be read.
     package var readablePages: UInt64 { readable.load(ordering: .acquiring) }
+
+    /// True while everything in the file is certain to be what this process has written; see `Invariants`. Any thread.
+    package var isTrusted: Bool { trusted.load(ordering: .relaxed) }
+    package func setTrusted(_ isTrusted: Bool) { trusted.store(isTrusted, ordering: .relaxed) }
 
     /// Maps the file up to `pages`. Any thread.
     package func extend(toPages pages: UInt64) throws(EngineError) {

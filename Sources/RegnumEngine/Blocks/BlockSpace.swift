@@ -27,6 +27,13 @@ package final class BlockSpace {
     @inline(__always)
     func spillIfLarge() { if sealer.heldByteCount > spillLimit { spill() } }
 
+    /// True if a check of invariants is due, one time in `rate`, and may judge the trees of this session; see
+    /// `Invariants`.
+    @inline(__always)
+    func isCheckDue(oneIn rate: Int = Invariants.localRate) -> Bool {
+        Invariants.areChecked && failure == nil && reader.isTrusted && Invariants.isDue(oneIn: rate)
+    }
+
     /// Returns the bytes of a committed or pending block, including its header.
     @inline(__always)
     package func bytes(_ ref: BlockRef) throws(EngineError) -> UnsafeRawPointer {

@@ -98,6 +98,7 @@ extension RecordedSpace {
     /// need.
     func vacant() throws(EngineError) -> FreeSpace {
         var all = free
+        all.ledger = PageLedger()
         for entry in free.pending { try all.release(entry.extent) }
         return all
     }

@@ -15,6 +15,7 @@ extension OpenCollection {
     func seal() throws(EngineError) -> Sealed {
         if case .node(let node) = root { try mergeSmall(node) }
         collapse()
+        assertInvariants()
         if case .node(let node) = root { root = .ref(try write(node)) }
         switch root {
         case .bytes(let bytes): return .bytes([UInt8](bytes))

@@ -16,9 +16,9 @@ final class OpenCollection {
     /// The approximate bytes of the elements that were decoded or added; removed elements are not subtracted.
     @exclusivity(unchecked) private(set) var decodedByteCount = 128
     /// The leaf that was changed last, the number of elements before it, and the path of nodes to it.
-    @exclusivity(unchecked) private var leaf: ElementLeaf?
-    @exclusivity(unchecked) private var leafStart = 0
-    @exclusivity(unchecked) private var path: [(node: ElementNode, slot: Int)] = []
+    @exclusivity(unchecked) private(set) var leaf: ElementLeaf?
+    @exclusivity(unchecked) private(set) var leafStart = 0
+    @exclusivity(unchecked) private(set) var path: [(node: ElementNode, slot: Int)] = []
     /// The leaf that was read last. Valid until the next change.
     @exclusivity(unchecked) private var lastRead: (leaf: LeafAccess, start: Int)?
 
@@ -70,6 +70,7 @@ final class OpenCollection {
         let held = leaf.changedByteCount
         leaf.insert(value, key: key, at: index - leafStart)
         grew(1, leaf, from: held, isAtEnd: index == count)
+        assertInvariants(around: index)
     }
 
     func insert(_ values: [Value], at index: Int) throws(EngineError) {
@@ -83,6 +84,7 @@ final class OpenCollection {
             let held = leaf.changedByteCount
             leaf.insert(part, at: at - leafStart)
             grew(part.count, leaf, from: held, isAtEnd: at == count)
+            assertInvariants(around: at)
             at += part.count
         }
     }
@@ -94,6 +96,7 @@ final class OpenCollection {
         let held = leaf.changedByteCount
         leaf.replace(index - leafStart, value)
         grew(0, leaf, from: held, isAtEnd: false)
+        assertInvariants(around: index)
         return old
     }
 
@@ -121,6 +124,7 @@ final class OpenCollection {
             add(-part.count)
             left -= part.count
             if leaf.count == 0 { dropEmptyLeaf() }
+            assertInvariants(around: range.lowerBound)
         }
     }
 
@@ -138,6 +142,7 @@ final class OpenCollection {
         (self.count, leaf, lastRead, leafStart, isChanged) = (count, nil, nil, 0, true)
         path.removeAll()
         collapse()
+        assertInvariants()
     }
 
     private func free(_ child: ElementChild) throws(EngineError) {

@@ -96,6 +96,7 @@ extension Database {
         space.deltaByteCount =
             isSnapshot
             ? 0 : space.deltaByteCount + FreeLog.byteCount(freed: record.freed.count, taken: record.taken.count)
+        space.free.ledger.commit()
         spaceManager.put(space)
         let version = Version(slot, in: reader)
         if isVolatile {

@@ -468,24 +468,28 @@ final class CommitQueue: @unchecked Sendable {
 
     // MARK: Checks
 
-    /// Checks the invariants, in debug builds. Seeded bugs break them on purpose. Call inside the monitor.
-    func assertState() {
-        assert(mutant != nil || isConsistent, "the commit queue contradicts itself")
-    }
+    /// Checks the invariants. Call inside the monitor.
+    func assertState() { Invariants.require("commit queue", isSeeded: mutant != nil, findings) }
 
-    private var isConsistent: Bool {
+    /// Returns a description of each violated invariant; empty if all hold. Call inside the monitor.
+    var findings: [String] {
+        var findings: [String] = []
         // Queued commits are newer than all published ones, sorted by number, and not yet durable.
         var last = newest
         for commit in commits {
-            guard commit.version.number > last, commit.ticket.isWaiting else { return false }
+            if commit.version.number <= last { findings.append("commit \(commit.version.number) follows \(last)") }
+            if !commit.ticket.isWaiting { findings.append("commit \(commit.version.number) is queued and done") }
             last = commit.version.number
         }
-        guard durable <= newest else { return false }
+        if durable > newest { findings.append("commit \(durable) is durable, \(newest) is the newest") }
         // The manifest names each page of the published commits once.
         if let unsynced, unsynced.runs.reduce(0, { $0 + $1.extent.pageCount }) << 12 != unsynced.byteCount {
-            return false
+            findings.append("the manifest does not name the \(unsynced.byteCount) bytes of the published commits")
         }
         // Failed commits never count again.
-        return abandoned.allSatisfy { $0.first <= $0.last && $0.last < leastNumber }
+        for failed in abandoned where failed.first > failed.last || failed.last >= leastNumber {
+            findings.append("commits \(failed.first)...\(failed.last) failed, and the next may be \(leastNumber)")
+        }
+        return findings
     }
 }

@@ -58,6 +58,7 @@ extension Database {
                 with: found, durable: durable, failures,
                 hasFailed: options.mutant != .failureNotMet && shared?.hasFailedSinceUnsynced ?? false)
         }
+        if found.slot.version != versions.newest.number { reader.setTrusted(false) }
         versions.learn(Version(found.slot, in: reader))
         spaceManager.invalidate()
         if durable != found.slot.version {

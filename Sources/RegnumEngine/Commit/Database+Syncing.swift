@@ -169,6 +169,8 @@ extension Database {
         do throws(SystemError) { try body() } catch {
             queue.monitor.withLock { queue.noteFailure() }
             shared?.noteFailure()
+            // The system may have dropped what was written, and show earlier bytes.
+            reader.setTrusted(false)
             throw error
         }
     }

@@ -121,7 +121,10 @@ struct Opening {
                 }
                 try makeFile()
             }
-            return try recover(shared, isNew: isNew)
+            let database = try recover(shared, isNew: isNew)
+            // A seeded bug may write over pages in use.
+            database.reader.setTrusted(isNew && options.mutant == nil)
+            return database
         } catch {
             // Under the opening lock no other process can have used it: a file that this opening created must not stay
             // empty.

@@ -24,23 +24,26 @@ struct ProcessLockState {
     var isHeld: Bool { state != .released }
     var isKeptForFailed: Bool { state == .keptForFailed }
 
-    mutating func writerEntered() { isWriterInside = true }
+    mutating func writerEntered() {
+        Invariants.require("process lock", isWriterInside ? ["two writers"] : [])
+        isWriterInside = true
+    }
     mutating func writerLeft() { isWriterInside = false }
 
     /// Without other processes (`isShared` false) there is no lock to hold.
     mutating func acquired(isShared: Bool) {
-        assert(isWriterInside, "a lock that no writer has asked for")
+        Invariants.require("process lock", isWriterInside ? [] : ["a lock that no writer has asked for"])
         state = isShared ? .held : .released
         acquiredAt = MonotonicClock.now()
     }
 
     mutating func keepForFailed() {
-        assert(isHeld, "a lock that is not held cannot be kept")
+        Invariants.require("process lock", isHeld ? [] : ["a lock that is not held cannot be kept"])
         state = .keptForFailed
     }
 
     mutating func released() {
-        assert(!isWriterInside, "the lock of a writer that is at work was released")
+        Invariants.require("process lock", isWriterInside ? ["the lock of a writer at work was released"] : [])
         state = .released
     }
 }

@@ -25,18 +25,37 @@ final class WriterLock: Sendable {
         var waiting = 0
         var offer: Offer?
         var holder: WriterLockHolder?
+
+        /// Returns what is wrong; empty if nothing is.
+        var findings: [String] {
+            var findings: [String] = []
+            if waiting < 0 { findings.append("\(waiting) threads wait") }
+            if offer != nil {
+                if case .offered? = holder?.holder {} else { findings.append("an offered lock has another holder") }
+            }
+            return findings
+        }
     }
     private let gate = FairLock()
     private let state = Lock(State())
     /// The thread that notifies observers that a write begins; 0 if none does. Only the holder stores it.
     private let notifier = Atomic<UInt>(0)
 
+    /// Runs a transition, and checks the state at its end.
+    @inline(__always)
+    private func transition<R>(_ body: (inout State) -> R) -> R {
+        state.withLock { state in
+            defer { Invariants.require("writer lock", state.findings) }
+            return body(&state)
+        }
+    }
+
     // MARK: Holding
 
     /// Takes an offered lock; true if there was one, and the caller holds it now. Otherwise the caller must call
     /// `enter`.
     func takeOffer() -> Bool {
-        let offer = state.withLock { state -> Offer? in
+        let offer = transition { state -> Offer? in
             defer { state.offer = nil }
             if state.offer == nil { state.waiting += 1 }
             return state.offer
@@ -49,7 +68,7 @@ final class WriterLock: Sendable {
     /// Waits for the lock, after `takeOffer` has returned false. Calls `waiting` around the wait if it is long. Returns
     /// false if the deadline has passed.
     func enter(until deadline: UInt64, _ waiting: (() -> Void) -> Void) -> Bool {
-        defer { state.withLock { $0.waiting -= 1 } }
+        defer { transition { $0.waiting -= 1 } }
         return gate.enter(patience: WriterWait.patience, until: deadline, whileLong: waiting)
     }
 
@@ -58,7 +77,7 @@ final class WriterLock: Sendable {
 
     /// Call before the state that the lock guards is given back.
     func willLeave() {
-        state.withLock { state in
+        transition { state in
             assert(state.offer == nil, "an offered lock was released")
             state.holder = nil
         }
@@ -76,7 +95,7 @@ final class WriterLock: Sendable {
     var holder: WriterLockHolder? { state.withLock { $0.holder } }
 
     /// Requires the lock.
-    func setHolder(_ holder: WriterLockHolder) { state.withLock { $0.holder = holder } }
+    func setHolder(_ holder: WriterLockHolder) { transition { $0.holder = holder } }
 
     func isHeld(by thread: UInt) -> Bool {
         state.withLock { state in
@@ -92,7 +111,7 @@ final class WriterLock: Sendable {
 
     /// Offers the lock that the caller holds; false if a thread is waiting for it.
     func offer(_ number: UInt64, _ onTaken: @escaping @Sendable () -> Void) -> Bool {
-        state.withLock { state in
+        transition { state in
             assert(state.offer == nil, "two offers")
             guard state.waiting == 0 else { return false }
             state.offer = Offer(number: number, onTaken: onTaken)
@@ -103,7 +122,7 @@ final class WriterLock: Sendable {
 
     /// Takes an offered lock, for the end of the process: `onTaken` is not called. True if it was offered.
     func takeUnaccepted() -> Bool {
-        state.withLock { state in
+        transition { state in
             defer { state.offer = nil }
             return state.offer != nil
         }
@@ -111,7 +130,7 @@ final class WriterLock: Sendable {
 
     /// Takes the lock offered as `number`; true if it was still offered, and the caller holds it now.
     func accept(_ number: UInt64) -> Bool {
-        state.withLock { state in
+        transition { state in
             guard state.offer?.number == number else { return false }
             state.offer = nil
             return true

@@ -52,7 +52,7 @@ package struct SessionPin: Sendable {
 
 /// Thread-safe. State: the newest version known here, pin counts and sessions, guarded by the mutex.
 package final class VersionRegistry: Sendable {
-    private struct State {
+    struct State {
         var newest: Version
         var pins: [UInt64: Int] = [:]
         /// Pinned versions that are neither published nor shown as pinned to other processes yet.
@@ -61,6 +61,19 @@ package final class VersionRegistry: Sendable {
         var failed: [UInt64] = []
         /// By the address of the session's state.
         var sessions: [UInt: SessionPin] = [:]
+
+        /// Returns what is wrong; empty if nothing is. O(pinned versions).
+        var findings: [String] {
+            var findings: [String] = []
+            for (number, count) in pins where count <= 0 { findings.append("version \(number) has \(count) pins") }
+            for number in unshown + failed where pins[number] == nil {
+                findings.append("version \(number) was never published and nobody holds it")
+            }
+            if !failed.isEmpty, unshown.contains(where: { failed.contains($0) }) {
+                findings.append("a failed version may still be published")
+            }
+            return findings
+        }
     }
 
     private let state: Lock<State>
@@ -89,6 +102,24 @@ package final class VersionRegistry: Sendable {
         self.load = load
     }
 
+    /// Runs a transition, and checks the state at its end; with many pins not each time.
+    @inline(__always)
+    private func transition<R, Failure: Error>(
+        _ body: (inout State) throws(Failure) -> R
+    ) throws(Failure) -> R {
+        try state.withLock { state throws(Failure) in
+            defer {
+                if Invariants.isDue(oneIn: state.pins.count / 4) {
+                    Invariants.require("version registry", isSeeded: mutant != nil, state.findings)
+                }
+            }
+            return try body(&state)
+        }
+    }
+
+    /// Breaks the state without a check, for tests.
+    func corrupt(_ body: (inout State) -> Void) { state.withLock { body(&$0) } }
+
     /// The number of the newest version. If the lock file is damaged or was replaced by an older one, that of the
     /// newest version known to this process.
     package var latestNumber: UInt64 {
@@ -112,7 +143,7 @@ package final class VersionRegistry: Sendable {
     }
 
     private func tryPinNewest() throws(EngineError) -> Version? {
-        try state.withLock { state throws(EngineError) in
+        try transition { state throws(EngineError) in
             var misses = 0
             for _ in 0..<1000 {
                 let number = latestNumber
@@ -139,7 +170,7 @@ package final class VersionRegistry: Sendable {
 
     /// Pins a version that is not published yet, or has been published by now.
     func pin(_ number: UInt64) {
-        state.withLock { state in
+        transition { state in
             if state.pins[number] == nil {
                 if number <= state.newest.number {
                     shared?.pin(number, among: state.pins.keys)
@@ -153,7 +184,7 @@ package final class VersionRegistry: Sendable {
 
     /// Records the newest version that another process has committed. Requires the writer lock.
     func learn(_ version: Version) {
-        state.withLock { state in
+        transition { state in
             state.newest = version
             newestNumber.store(version.number, ordering: .releasing)
         }
@@ -161,14 +192,14 @@ package final class VersionRegistry: Sendable {
 
     /// Adds a pin to a version that is pinned already.
     package func pinAgain(_ version: Version) {
-        state.withLock { state in
+        transition { state in
             precondition(state.pins[version.number, default: 0] > 0, "pinning a version that nobody holds")
             state.pins[version.number, default: 0] += 1
         }
     }
 
     package func unpin(_ number: UInt64) {
-        let isUnpublished = state.withLock { state in
+        let isUnpublished = transition { state in
             let count = state.pins[number, default: 0]
             precondition(count > 0, "unpinning a version that nobody holds")
             state.pins[number] = count == 1 ? nil : count - 1
@@ -194,7 +225,7 @@ package final class VersionRegistry: Sendable {
     /// avoid their pages, which end before `end`. Returns false if other processes cannot be informed. Requires the
     /// writer lock.
     func showFailed(end: UInt64) -> Bool {
-        state.withLock { state in
+        transition { state in
             guard let shared, let last = state.unshown.max(),
                 shared.showFailed(
                     LockFile.Failed(last: max(last, shared.failed.last), end: max(end, shared.failed.end)))
@@ -214,7 +245,7 @@ package final class VersionRegistry: Sendable {
 
     /// Publishes a new version to readers.
     func publish(_ version: Version, isDurable: Bool) {
-        state.withLock { state in
+        transition { state in
             state.newest = version
             newestNumber.store(version.number, ordering: .releasing)
             let shown = state.unshown.filter { $0 <= version.number }

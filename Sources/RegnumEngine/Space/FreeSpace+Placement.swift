@@ -130,6 +130,7 @@ extension FreeSpace {
                 runs.append(Extent(page: page, pageCount: block))
             }
         }
+        ledger.append(to: highWater)
         return runs
     }
 

@@ -46,13 +46,15 @@ package struct FreeSpace: Sendable {
     package internal(set) var highWater: UInt64
     /// Quarantine: free pages below this one are not taken, because another process still shows failed commits there.
     var barred: UInt64 = 0
+    /// Where each page came from, if that is recorded.
+    var ledger = PageLedger()
 
     package init(highWater: UInt64) { self.highWater = highWater }
 
     /// The first free page, whatever `lowest` says; for checks.
     var firstFreePage: UInt64? { nextRun(from: 0)?.page }
 
-    private func isFree(_ page: UInt64) -> Bool {
+    func isFree(_ page: UInt64) -> Bool {
         let word = Int(page >> 6)
         return word < words.count && words[word] >> (page & 63) & 1 != 0
     }
@@ -65,6 +67,11 @@ package struct FreeSpace: Sendable {
 
     /// Marks an extent free. Throws if part of it is free already, which means that the records are damaged.
     package mutating func release(_ extent: Extent) throws(EngineError) {
+        try setFree(extent)
+        ledger.release(extent)
+    }
+
+    private mutating func setFree(_ extent: Extent) throws(EngineError) {
         guard extent.page >= FormatLimits.reservedPages, extent.end <= highWater else {
             throw corrupted("free space lies outside the file", page: extent.page)
         }
@@ -76,18 +83,24 @@ package struct FreeSpace: Sendable {
         }
         freePages += extent.pageCount
         lowest = min(lowest, extent.page)
+        assertInvariants(extent, isFreed: true)
     }
 
     /// Takes an extent that is free or beyond the high-water mark, replaying a recorded commit.
     package mutating func take(_ extent: Extent) throws(EngineError) {
+        ledger.take(extent)
         if extent.end > highWater { highWater = extent.end }
         for page in extent.page..<extent.end where isFree(page) {
             words[Int(page >> 6)] &= ~(1 << (page & 63))
             freePages -= 1
         }
+        assertInvariants(extent, isFreed: false)
     }
 
-    package mutating func addPending(_ entry: PendingExtent) { pending.append(entry) }
+    package mutating func addPending(_ entry: PendingExtent) {
+        pending.append(entry)
+        ledger.retire(entry)
+    }
 
     /// Frees the pending extents that no pinned version needs. `pins` ascending; every version from `floor` on counts
     /// as pinned; `durable` is the newest durable commit. Extents written after `covered` are kept, because the
@@ -101,7 +114,8 @@ package struct FreeSpace: Sendable {
             if entry.death <= durable, entry.birth <= covered, entry.death <= floor ?? .max,
                 !Self.isNeeded(entry, pins)
             {
-                try release(entry.extent)
+                try setFree(entry.extent)
+                ledger.reclaim(entry.extent)
             } else {
                 kept.append(entry)
             }
@@ -244,6 +258,7 @@ package struct FreeSpace: Sendable {
             freePages -= 1
         }
         highWater = end
+        ledger.cut(to: end)
     }
 
     mutating func raise(to end: UInt64) { highWater = max(highWater, end) }

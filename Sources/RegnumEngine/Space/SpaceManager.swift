@@ -60,10 +60,13 @@ final class SpaceManager {
         let reserved = abandoned.flatMap { old in
             old.runs.map { PendingExtent(extent: $0, birth: old.first, death: old.last + 1) }
         }
-        let loaded = try RecordedSpace.load(
+        var loaded = try RecordedSpace.load(
             newest.freeLog, highWater: newest.highWater, reader, reserving: reserved)
         // Every block of a small file was checked when it was opened.
         try loaded.checkRoots(newest, try loaded.vacant(), reader)
+        if Invariants.areChecked, reader.isTrusted || mutant != nil {
+            loaded.free.ledger = PageLedger(loaded.free, isSeeded: mutant != nil)
+        }
         state = .known(loaded)
         generation = now
         return loaded
@@ -104,14 +107,24 @@ final class SpaceManager {
     }
 
     private func reclaim(_ free: inout FreeSpace, _ found: [LockFile.OtherPins]) throws(EngineError) {
+        let isDue = Invariants.isDue()
+        let before = isDue ? free.pending : []
         var others = found
         if mutant == .othersPinsIgnored { others = [] }
-        let pins = others.isEmpty ? versions.pinned : (versions.pinned + others.flatMap(\.pins)).sorted()
-        var (durable, covered) = queue.monitor.withLock { (queue.durable, queue.covered) }
+        let own = versions.pinned
+        let pins = others.isEmpty ? own : (own + others.flatMap(\.pins)).sorted()
+        let limits = queue.monitor.withLock { (durable: queue.durable, covered: queue.covered) }
+        var (durable, covered) = limits
         if mutant == .relaxedSpaceReused { durable = .max }
         if mutant == .coveredSpaceReused { covered = .max }
         try free.reclaim(
             pins: pins, floor: others.compactMap(\.floor).min(), durable: durable, covered: covered)
+        guard isDue else { return }
+        Invariants.require(
+            "free space", isSeeded: mutant != nil,
+            Self.findings(
+                reclaimed: before, but: free.pending, pins: own + found.flatMap(\.pins),
+                floors: found.compactMap(\.floor), limits))
     }
 
     /// Quarantines the pages of failed commits that sessions of other processes show.

@@ -26,6 +26,7 @@ extension GroupTree {
             if let entry = entries.first { ref = entry.ref }
         }
         root = ref.isNone ? nil : .ref(ref)
+        assertInvariants()
         return ref
     }
 

@@ -276,6 +276,7 @@ package final class GroupTree {
         }
         let (made, group) = try dirtied(top, key, below: .max)
         if let made { root = made }
+        assertInvariants(pathTo: group)
         directory?.setChanged(group.view, for: key)
         lastDirty = group
         return group
@@ -341,8 +342,9 @@ package final class GroupTree {
         let location = uncountedTail?._withUnsafeGuaranteedRef { tail in
             tail.view.pointee.count < tailLimit ? RowLocation(group: tail.view, row: tail.append(key)) : nil
         }
-        if let location { return location }
-        return try appendElsewhere(key)
+        guard let location else { return try appendElsewhere(key) }
+        assertInvariants(appended: location, key)
+        return location
     }
 
     /// If a transaction that adds a few objects appended them to a large last group, it would have to rewrite that
@@ -352,7 +354,9 @@ package final class GroupTree {
     private func appendElsewhere(_ key: UInt64) throws(EngineError) -> RowLocation {
         if tail == nil, root != nil { try openTail(key) } else { try joinTail() }
         if let tail, tail.view.pointee.count < tailLimit {
-            return RowLocation(group: tail.view, row: tail.append(key))
+            let location = RowLocation(group: tail.view, row: tail.append(key))
+            assertInvariants(appended: location, key)
+            return location
         }
         try sealTail()
         let isSmall = root != nil && tailLimit == Self.smallTailRows
@@ -360,6 +364,7 @@ package final class GroupTree {
         let group = DirtyGroup(empty: columns, guarded: guarded, firstKey: key, capacity: capacity)
         let row = group.append(key)
         try attach(.group(group), firstKey: key)
+        assertInvariants(pathTo: group)
         tail = group
         if !isSmall { tailLimit = filledRows }
         lastDirty = group
@@ -486,7 +491,9 @@ package final class GroupTree {
         rowStamp &+= 1
         willMove()
         lastGroup = nil
+        let before = group.view.pointee.count
         group.remove(rows: rows)
+        assertInvariants(removed: rows, before, group)
         if group.view.pointee.count == 0 {
             lastDirty = nil
             if tail === group { tail = nil }

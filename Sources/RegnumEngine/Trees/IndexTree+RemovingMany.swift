@@ -12,6 +12,7 @@ extension IndexTree {
         let packing = packing && space.failure == nil
         let removed = try removeAll(keys, below: root, packing: packing, isEnd: true, &left)
         state.pointee.count = max(state.pointee.count - removed, 0)
+        assertInvariants()
     }
 
     /// `isEnd`: no node of the tree comes after this one. The last leaves are packed when the tree is sealed.
@@ -68,6 +69,7 @@ extension IndexTree {
         var left = blockLimit
         let removed = try removeAll(first, below: try dirtyRoot(), into: &keys, &left)
         state.pointee.count = max(state.pointee.count - removed, 0)
+        assertInvariants()
     }
 
     private func removeAll(

@@ -42,6 +42,7 @@ extension IndexTree {
             level -= 1
         }
         setSealed(root)
+        assertInvariants()
         return root
     }
 

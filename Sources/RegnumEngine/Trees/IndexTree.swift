@@ -125,6 +125,7 @@ package final class IndexTree {
             tail.pointee.append(values: values + done, keys: keys + done, count: room)
             addToTailPath(room)
             done += room
+            assertInvariants(tail, done: tail.pointee.count - 1, depth: state.pointee.tailDepth)
         }
     }
 
@@ -144,6 +145,7 @@ package final class IndexTree {
             if n < Self.leafLimit, n > 0, isAfter(probe, tail, n &- 1) {
                 tail.pointee.insert(stored(probe), at: n)
                 addToTailPath(1)
+                assertInvariants(tail, done: n, depth: state.pointee.tailDepth)
                 return
             }
             state.pointee.tail = nil
@@ -215,6 +217,7 @@ package final class IndexTree {
             state.pointee.tail = node
             state.pointee.tailDepth = depth
         }
+        assertInvariants(node, done: slot, depth: depth)
         return true
     }
 
@@ -295,6 +298,7 @@ package final class IndexTree {
         }
         // A damaged file may hold more entries than it states.
         state.pointee.count = max(state.pointee.count - 1, 0)
+        assertInvariants(node, done: cursor.slot(cursor.depth - 1), depth: cursor.depth - 1)
         return true
     }
 

@@ -47,6 +47,7 @@ final class IndexTreeHome {
         self.kind = kind
         region = try TreeRegion()
         space = BlockSpace(reader: try BlockReader(region: region, protection: FileProtection(hash: hash)))
+        space.reader.setTrusted(true)
         tree = IndexTree(space: space, kind: kind, root: .none, count: 0)
     }
 
@@ -79,6 +80,7 @@ final class IndexTreeHome {
     /// A new session over the same bytes: no block counts as verified.
     func reopen() throws {
         space = BlockSpace(reader: try BlockReader(region: region, protection: FileProtection(hash: hash)))
+        space.reader.setTrusted(true)
         tree = IndexTree(space: space, kind: kind, root: root, count: count)
     }
 
