@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pages of the file that may be written. Owned by the holder of the writer lock. `FreeSpace+Placement.swift` decides
-// which of them a commit takes.
+// The pages of the file that may be written. Owned by the holder of the writer lock. `FreeSpace+Placement.swift`
+// decides which of them a commit takes.
 //
 // Laws
 //  1. A page below the high-water mark is in exactly one state: reserved, live in some version that can still be
-//     read, pending, or free.
+//     read, pending, or free. Blocks that only versions of the history need count as live (`History/History.swift`).
 //  2. An extent written by commit `birth` and freed by commit `death` becomes free when `death` is durable and no
 //     pinned version v has birth <= v < death. So a pinned old version keeps only the pages that it needs itself.
 //  3. A transaction never takes pages that it freed itself.
