@@ -8,10 +8,10 @@ import RegnumTestKit
 import Testing
 
 @Suite struct ChangeFeedTests {
-    private typealias Page = HistoryModels.Page
-    private typealias Note = HistoryModels.Note
-    private typealias Token = HistoryModels.Token
-    private typealias Mark = HistoryModels.Mark
+    private typealias Page = HistoryModels.HistoryPage
+    private typealias Note = HistoryModels.HistoryNote
+    private typealias Token = HistoryModels.HistoryToken
+    private typealias Mark = HistoryModels.HistoryMark
 
     /// The name of a class in the file.
     private static let page = Page.className()

@@ -7,25 +7,25 @@ import RegnumTestKit
 import Testing
 
 enum HistoryModels {
-    class Page: Object {
+    class HistoryPage: Object {
         @Persisted(primaryKey: true) var id = 0
         @Persisted var title = ""
         @Persisted var words: List<String>
-        @Persisted var next: Page?
+        @Persisted var next: HistoryPage?
     }
 
-    class Note: Object {
+    class HistoryNote: Object {
         @Persisted var text = ""
 
         override class func propertiesMapping() -> [String: String] { ["text": "content"] }
     }
 
-    class Token: Object {
+    class HistoryToken: Object {
         @Persisted(primaryKey: true) var id: ObjectId
         @Persisted var count = 0
     }
 
-    class Mark: Object {
+    class HistoryMark: Object {
         @Persisted(primaryKey: true) var id = UUID()
         @Persisted var count = 0
     }
@@ -34,7 +34,7 @@ enum HistoryModels {
 
     /// Runs `body` with the configuration of a new file that keeps a history.
     static func withHistory<R>(
-        _ types: [ObjectBase.Type] = [Page.self, Note.self], _ body: (Realm.Configuration) throws -> R
+        _ types: [ObjectBase.Type] = [HistoryPage.self, HistoryNote.self], _ body: (Realm.Configuration) throws -> R
     ) throws -> R {
         try withFile(types) { configuration in
             var configuration = configuration
@@ -45,8 +45,8 @@ enum HistoryModels {
 }
 
 @Suite struct HistoryRealmTests {
-    private typealias Page = HistoryModels.Page
-    private typealias Note = HistoryModels.Note
+    private typealias Page = HistoryModels.HistoryPage
+    private typealias Note = HistoryModels.HistoryNote
 
     @Test("Each kept version is a frozen Realm that shows what was there, by version and by date")
     func versions() throws {
