@@ -235,7 +235,7 @@ package final class FeedReader {
                     next = version.number
                     return false
                 }
-                // The version stays readable in the meantime, because `newer` lists it.
+                // If it has been dropped in the meantime, the changes up to the newest version are one.
                 if let next, let session = try database.makeSession(at: next) { newer = session }
             }
             let changes = try VersionChanges.between(last, newer)
