@@ -44,6 +44,8 @@ package final class Database: @unchecked Sendable {
         /// How long an opening or a write waits for other threads and processes, in nanoseconds. Nil: 30 seconds for an
         /// opening, without limit for a write.
         package var busyTimeout: UInt64?
+        /// The time of day, in microseconds since 1970, that commits to a file with a history record.
+        package var wallClock: @Sendable () -> Int64 = { WallClock.now() }
         /// A seeded bug that a test must find; nil everywhere else.
         package var mutant: ProtocolMutant?
         package init(isReadOnly: Bool = false) { self.isReadOnly = isReadOnly }

@@ -14,6 +14,9 @@ extension Inspector {
         text +=
             "  \(report.fileBytes) bytes, pages of \(report.pageBytes): \(report.reachablePages) reachable, "
         text += "\(report.pendingPages) pending, \(report.freePages) free, \(report.reservedPages) reserved\n"
+        if report.keptVersions > 0 {
+            text += "  history: \(report.keptVersions) older versions, \(report.keptPages) pages\n"
+        }
         text += Self.versions(session, database)
         for space in report.tables {
             guard let table = session.table(named: space.name) else { continue }

@@ -164,6 +164,13 @@ final class ObjectFormatter {
         }
     }
 
+    /// A primary key as JSON.
+    func json(primaryKey value: Value) throws(EngineError) -> String {
+        var out = ""
+        try write(value, nil, .json, to: &out)
+        return out
+    }
+
     private static func tag(_ value: Value) -> String {
         switch value {
         case .float: "$numberFloat"

@@ -102,7 +102,8 @@ package struct Salvage {
         try target.beginWrite()
         do throws(EngineError) {
             try target.addTables(source.tables.map { newTable($0.definition) })
-            for feature in source.features { target.addFeature(feature) }
+            // Older versions are not copied.
+            for feature in source.features where feature != .history { target.addFeature(feature) }
             if source.schemaVersion != Catalog.neverSet { target.setSchemaVersion(source.schemaVersion) }
             try copyRules()
             for table in source.tables { try copyObjects(table) }

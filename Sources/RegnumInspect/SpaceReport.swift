@@ -6,8 +6,8 @@ internal import RegnumSystem
 
 /// The use of a file's pages at one version. **Unstable**, like `Inspector`.
 ///
-/// `reservedPages + reachablePages + pendingPages + freePages` is the number of pages up to the last one ever used; the
-/// file may be longer.
+/// `reservedPages + reachablePages + keptPages + pendingPages + freePages` is the number of pages up to the last one
+/// ever used; the file may be longer.
 public struct SpaceReport: Sendable, Equatable {
     /// The version that was measured.
     public internal(set) var version: UInt64 = 0
@@ -19,7 +19,11 @@ public struct SpaceReport: Sendable, Equatable {
     public internal(set) var reservedPages = 0
     /// The number of pages that the version uses.
     public internal(set) var reachablePages = 0
-    /// The number of pages that it does not use, but that are kept for older versions that may still be read.
+    /// The number of pages that only the older versions of the file's history need.
+    public internal(set) var keptPages = 0
+    /// The number of older versions that the file keeps in its history.
+    public internal(set) var keptVersions = 0
+    /// The number of pages that it does not use, but that are kept for other versions that may still be read.
     public internal(set) var pendingPages = 0
     /// The number of pages that the next write may use.
     public internal(set) var freePages = 0
@@ -64,10 +68,12 @@ extension Inspector {
                 report.blocks = check.blocks
                 report.freePages = check.freePages
                 report.pendingPages = check.pendingPages
+                (report.keptPages, report.keptVersions) = (check.keptPages, check.keptVersions)
                 report.pageBytes = FormatLimits.pageByteCount
                 report.reservedPages = Int(FormatLimits.reservedPages)
                 report.reachablePages =
                     Int(newest.highWater) - report.reservedPages - check.freePages - check.pendingPages
+                    - check.keptPages
                 for table in session.tables { report.tables.append(try Self.report(table)) }
                 break
             }

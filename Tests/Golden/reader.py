@@ -18,7 +18,8 @@ TYPES = [None, 'bool', 'int', 'float', 'double', 'string', 'data', 'date', 'obje
          'mixed']
 COLLECTIONS = ['none', 'list', 'set', 'dictionary']
 RULES = ['nullify', 'cascade', 'deny']
-FEATURES = {'unique', 'delete rules', 'content indexes'}
+# A history concerns older versions only.
+FEATURES = {'unique', 'delete rules', 'content indexes', 'history'}
 CATALOG, SCHEMA, FREE_LOG, _, NODE, GROUP, BLOB, LEAF, BRANCH, ELEMENTS = range(1, 11)
 
 

@@ -16,7 +16,7 @@ import Testing
             try BlockFile.make(url, nil)
             let blocks = try BlockFile.blocks(url, at: try BlockFile.pages(url, nil))
             // Add a new kind of block to `BlockFile`.
-            #expect(Set(blocks.map(\.kind)) == Set(BlockKind.allCases).subtracting([.freeLog, .manifest]))
+            #expect(Set(blocks.map(\.kind)) == Set(BlockKind.allCases).subtracting([.freeLog, .history]))
             func bytes(_ kinds: BlockKind...) -> Int {
                 blocks.filter { kinds.contains($0.kind) }.reduce(0) { $0 + $1.pageCount * 4096 }
             }

@@ -2,7 +2,7 @@
 // A random workload on a simulated disk. At every sync, the run opens what a power loss could leave of each prefix of
 // the writes: it must hold the state before the running commit or after it, pass the integrity check and accept further
 // commits. Sometimes the run also opens images of a second power loss during recovery, and sometimes it continues from
-// an image, so that crashes follow crashes.
+// an image, so that crashes follow crashes. With a history, the older versions that the image keeps must be whole too.
 
 import RegnumEngine
 import RegnumSimulation
@@ -61,6 +61,10 @@ final class CrashRun: @unchecked Sendable {
     let levels: Bool
     /// The encryption key of the files.
     let key: EncryptionKey?
+    /// The files keep older versions.
+    let history: Bool
+    /// With a history: the content of each version.
+    private var known: [UInt64: ModelState] = [:]
     var random: SeededRandom
     private(set) var images = 0
     private let budget: Int
@@ -85,13 +89,15 @@ final class CrashRun: @unchecked Sendable {
     private var chosen: SimulatedFileSystem?
 
     init(
-        seed: UInt64, budget: Int, mutant: ProtocolMutant? = nil, levels: Bool = false, key: EncryptionKey? = nil
+        seed: UInt64, budget: Int, mutant: ProtocolMutant? = nil, levels: Bool = false, key: EncryptionKey? = nil,
+        history: Bool = false
     ) {
         random = SeededRandom(seed: seed)
         self.levels = levels
         self.budget = budget
         self.mutant = mutant
         self.key = key
+        self.history = history
     }
 
     /// Runs until the budget of images is used up; throws at the first wrong image.
@@ -108,6 +114,7 @@ final class CrashRun: @unchecked Sendable {
         hasThings = mutant == nil && lives % 3 == 1
         files = SimulatedFileSystem(seed: random.next(), reservedByteCount: 64 << 20)
         chosen = nil
+        known = [:]
         try begin()
         for _ in 0..<(20 + random.below(60)) {
             if images >= budget { break }
@@ -149,6 +156,7 @@ final class CrashRun: @unchecked Sendable {
             state = try read(opened)
             allowed = [state]
             try check(opened)
+            try checkHistory(opened)
             // Sometimes from one of them, however many there are: creating a file leaves about sixty.
             let next = random.below(4) == 0 ? random.below(meanwhile.count + 1) : meanwhile.count
             for (number, image) in meanwhile.enumerated() {
@@ -168,7 +176,9 @@ final class CrashRun: @unchecked Sendable {
         try change(session, &next)
         // States that a power loss may leave: the last durable one, or a later one, in order.
         allowed.append(next)
-        if try commit(session) {
+        let isDurable = try commit(session)
+        if history { known[session.version] = next }
+        if isDurable {
             allowed = [next]
         } else {
             imagesOfNow(files, every: 1 + files.pendingOperationCount / 4)
@@ -197,6 +207,8 @@ final class CrashRun: @unchecked Sendable {
             examine(image, among: [state])
             if let failure { throw failure }
         }
+        // A copy begins with version 1, and without a history.
+        known = [:]
         let before = state
         try begin()
         guard state == before else { throw RunFailure(text: "a compacted file holds another state", images: images) }
@@ -273,6 +285,7 @@ final class CrashRun: @unchecked Sendable {
                 throw RunFailure(text: "an image holds neither the old state nor the new one", images: images)
             }
             try check(database)
+            try checkHistory(database)
             for second in meanwhile {
                 examine(second, among: [state], isSecond: true)
                 if failure != nil { return }
@@ -330,8 +343,28 @@ final class CrashRun: @unchecked Sendable {
         guard report.isClean else { throw RunFailure(text: "integrity: \(report.findings.prefix(3))", images: images) }
     }
 
-    private func read(_ database: Database) throws -> ModelState {
-        let session = try database.makeSession()
+    /// Compares up to three kept versions with the model; the integrity check has found them whole.
+    private func checkHistory(_ database: Database) throws {
+        guard history else { return }
+        var numbers: [UInt64] = []
+        try database.makeSession().visitHistory(from: 0) { (version) throws(EngineError) in
+            numbers.append(version.number)
+            return true
+        }
+        if numbers.isEmpty { return }
+        for number in [numbers[0], numbers[random.below(numbers.count)], numbers[numbers.count - 1]] {
+            guard let session = try database.makeSession(at: number) else {
+                throw RunFailure(text: "version \(number) is listed and cannot be read", images: images)
+            }
+            guard try read(session) == known[number] else {
+                throw RunFailure(text: "version \(number) holds another state than it did", images: images)
+            }
+        }
+    }
+
+    private func read(_ database: Database) throws -> ModelState { try read(try database.makeSession()) }
+
+    private func read(_ session: Session) throws -> ModelState {
         var state = ModelState()
         guard let rows = session.table(named: "Row"), let counter = session.table(named: "Counter") else {
             return state
@@ -363,6 +396,11 @@ final class CrashRun: @unchecked Sendable {
             if hasThings { try Thing.makeTable(session) }
             let counter = session.table(named: "Counter").unsafelyUnwrapped
             try counter.finishInsert(try counter.insertRow())
+        }
+        // With limits that are soon reached, and now and then off and on again.
+        if history, !session.features.contains(.history) || random.below(15) == 0 {
+            let limits = HistoryLimits(age: .max, byteCount: (10 + random.below(150)) << 12)
+            session.setHistory(random.below(4) == 0 ? nil : limits)
         }
         guard let rows = session.table(named: "Row"), let counter = session.table(named: "Counter") else { return }
         for _ in 0..<random.below(5) { try insert(rows, &state) }

@@ -81,6 +81,8 @@ extension Realm {
         var storedVerification = FileVerification.onFirstUse
         /// See `busyTimeout`.
         var storedBusyTimeout: TimeInterval?
+        /// See `history`.
+        var storedHistory: HistoryPolicy?
 
         /// Creates a configuration; if both a file and an identifier are given, the identifier takes precedence.
         public init(

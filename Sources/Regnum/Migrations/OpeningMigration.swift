@@ -37,7 +37,7 @@ struct OpeningMigration {
     /// The work that opening the Realm requires.
     private enum Need {
         case nothing
-        /// Adds classes or indexes, or sets the version of a file that has none.
+        /// Adds classes or indexes, or sets the version of a file that has none, or the older versions that it keeps.
         case additions
         case migration(from: UInt64)
         /// Deletes everything, because the configuration says so.
@@ -47,7 +47,11 @@ struct OpeningMigration {
     /// Compares the file with the classes, and writes the changes. Throws `Realm.Error`.
     func run() throws {
         if configuration.readOnly { return try checkReadOnly() }
-        if case .nothing = try need() {
+        let first: Need
+        do { first = try need() } catch let error as EngineError {
+            throw Realm.Error(opening: settings.place.name, readOnly: false, error)
+        }
+        if case .nothing = first {
             return MigrationBackup.removeAfterGoodOpening(
                 configuration, settings.place, version: session.schemaVersion)
         }
@@ -131,7 +135,8 @@ struct OpeningMigration {
         if wanted > stored { return .migration(from: stored) }
         let differences = differences()
         if !differences.isEmpty { throw migrationNeeded(differences) }
-        return work.isNeeded ? .additions : .nothing
+        let needsHistory = try session.needsHistory(configuration.storedHistory)
+        return work.isNeeded || needsHistory ? .additions : .nothing
     }
 
     /// Runs within the write.
@@ -149,6 +154,9 @@ struct OpeningMigration {
         if session.schemaVersion != configuration.schemaVersion {
             Logger.log(.debug, "DB: Set schema version \(configuration.schemaVersion)")
             session.setSchemaVersion(configuration.schemaVersion)
+        }
+        if let history = configuration.storedHistory, try session.needsHistory(history) {
+            session.setHistory(history.limits)
         }
     }
 

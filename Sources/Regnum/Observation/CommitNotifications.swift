@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Notifies the observed Realms of this process of commits by each other and by other processes. For each observed file,
-// one thread waits until another process has written to the lock file.
+// Notifies the observed Realms and change feeds of this process of commits by each other and by other processes. For
+// each observed file, one thread waits until another process has written to the lock file.
 
 internal import Foundation
 internal import RegnumEngine
@@ -12,6 +12,8 @@ package enum CommitNotifications {
     private struct WeakNotifier: Sendable { weak var notifier: RealmNotifier? }
     private struct Place: Sendable {
         var notifiers: [WeakNotifier] = []
+        /// The change feeds that wait for a commit.
+        var feeds: [Int: @Sendable () -> Void] = [:]
         var watch: FileWatch?
     }
 
@@ -34,12 +36,26 @@ package enum CommitNotifications {
         }
     }
 
+    /// Calls `body` after each commit until `removeFeed`. Any thread.
+    static func addFeed(_ number: Int, _ database: Database, _ body: @escaping @Sendable () -> Void) {
+        let key = ObjectIdentifier(database)
+        places.withLock { places in
+            places[key, default: Place()].feeds[number] = body
+            if places[key]?.watch == nil { places[key]?.watch = watch(database, key) }
+        }
+    }
+
+    static func removeFeed(_ number: Int, _ database: Database) {
+        places.withLock { places in _ = places[ObjectIdentifier(database)]?.feeds.removeValue(forKey: number) }
+        remove(database)
+    }
+
     /// Called when a notifier has ended. Stops waiting for other processes after the last one.
     static func remove(_ database: Database) {
         let key = ObjectIdentifier(database)
         places.withLock { places in
             places[key]?.notifiers.removeAll { $0.notifier == nil }
-            guard let place = places[key], place.notifiers.isEmpty else { return }
+            guard let place = places[key], place.notifiers.isEmpty, place.feeds.isEmpty else { return }
             places[key] = nil
             place.watch?.stop()
             // Other processes were asked for notifications even if the watch could not start.
@@ -53,10 +69,11 @@ package enum CommitNotifications {
     }
 
     private static func tell(_ key: ObjectIdentifier, but own: RealmNotifier?) {
-        let list = places.withLock { $0[key]?.notifiers ?? [] }
+        let (list, feeds) = places.withLock { ($0[key]?.notifiers ?? [], $0[key]?.feeds ?? [:]) }
         for entry in list {
             if let notifier = entry.notifier, notifier !== own { notifier.schedule() }
         }
+        for feed in feeds.values { feed() }
     }
 
     /// Starts waiting for other processes; nil if there can be none. The thread itself sets up what it needs from the

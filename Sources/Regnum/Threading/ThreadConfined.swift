@@ -81,7 +81,12 @@ extension RealmCore {
         let key = RealmCache.FrozenKey(
             database: ObjectIdentifier(settings.database), version: session.version, types: types)
         if let known = RealmCache.shared.frozenCore(at: key) { return known }
-        let session = try session.freeze()
+        return RealmCache.shared.insert(frozen: frozen(showing: try session.freeze()), at: key)
+    }
+
+    /// A frozen Realm with the settings of this one, which shows what `session` does.
+    func frozen(showing session: Session) -> RealmCore {
+        let settings = settings
         let core = RealmCore(session: session, isReadOnly: isReadOnly, isFrozen: true)
         let kept = RealmSettings(
             configuration: settings.configuration, place: settings.place, database: settings.database,
@@ -89,7 +94,7 @@ extension RealmCore {
         kept.mailbox = settings.mailbox
         core.openedWith = kept
         core.bind(settings.schema.classes)
-        return RealmCache.shared.insert(frozen: core, at: key)
+        return core
     }
 
     /// The live Realm of the calling thread, queue or actor, opened if necessary. It is a programmer error if it cannot

@@ -25,7 +25,7 @@ package enum BlockTraversal {
     ) throws(EngineError) {
         let session = try database.makeSession()
         let version = session.current
-        let space = try RecordedSpace.load(version.freeLog, highWater: version.highWater, database.reader)
+        let space = try RecordedSpace.load(version, database.reader)
         let vacant = try space.vacant()
         try space.checkRoots(version, vacant, database.reader)
         func visit(_ ref: BlockRef) throws(EngineError) {
@@ -94,12 +94,13 @@ package enum BlockTraversal {
 // MARK: Free pages that are in use
 
 extension RecordedSpace {
-    /// Returns all pages that no block of the newest version may occupy: free pages, and those that older versions
+    /// Returns all pages that no block of the newest version may occupy: free pages, and those that only older versions
     /// need.
     func vacant() throws(EngineError) -> FreeSpace {
         var all = free
         all.ledger = PageLedger()
         for entry in free.pending { try all.release(entry.extent) }
+        for version in history?.versions ?? [] { for block in version.freed { try all.release(block.extent) } }
         return all
     }
 
@@ -107,7 +108,7 @@ extension RecordedSpace {
     /// schema, free logs, and the roots of tables and trees.
     func checkRoots(_ version: Version, _ vacant: FreeSpace, _ reader: BlockReader) throws(EngineError) {
         let catalog = try Catalog.read(version.catalog, try reader.bytes(version.catalog))
-        for ref in [version.catalog, catalog.schema] + chain { try vacant.checkTaken(ref) }
+        for ref in [version.catalog, catalog.schema] + chain + (history?.blocks ?? []) { try vacant.checkTaken(ref) }
         for table in catalog.tables {
             for ref in [table.root] + table.trees.map(\.root) where !ref.isNone { try vacant.checkTaken(ref) }
         }

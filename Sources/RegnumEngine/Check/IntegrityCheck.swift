@@ -22,6 +22,9 @@ package struct IntegrityReport: Sendable {
     package internal(set) var objects = 0
     package internal(set) var freePages = 0
     package internal(set) var pendingPages = 0
+    /// The pages that only kept versions need.
+    package internal(set) var keptPages = 0
+    package internal(set) var keptVersions = 0
     package var isClean: Bool { findings.isEmpty }
 }
 
@@ -41,8 +44,8 @@ package enum IntegrityCheck {
     }
 
     struct Walk {
-        private enum PageUse: UInt8 {
-            case none = 0, reachable, free, pending
+        enum PageUse: UInt8 {
+            case none = 0, reachable, free, pending, kept, older
 
             var words: String {
                 switch self {
@@ -50,6 +53,7 @@ package enum IntegrityCheck {
                 case .reachable: "part of another block"
                 case .free: "free"
                 case .pending: "pending"
+                case .kept, .older: "kept for older versions"
                 }
             }
         }
@@ -57,7 +61,9 @@ package enum IntegrityCheck {
         let database: Database
         let session: Session?
         var report = IntegrityReport()
-        private var pages: [UInt8] = []
+        private(set) var pages: [UInt8] = []
+        /// The kept versions.
+        var history: History?
         /// True if rows of the table lead to the same blocks: further checks would read those blocks once per row.
         private var sharesBlocks = false
 
@@ -94,6 +100,7 @@ package enum IntegrityCheck {
                     find(1, "page \(page) is neither reachable nor free nor pending")
                 }
             }
+            attempt("history") { walk throws(EngineError) in try walk.checkHistory() }
         }
 
         /// Checks both headers: opening silently uses the copy if the first one is damaged.
@@ -117,17 +124,17 @@ package enum IntegrityCheck {
             var space =
                 try database.isVolatile
                 ? database.spaceManager.load()
-                : RecordedSpace.load(
-                    database.versions.newest.freeLog, highWater: database.versions.newest.highWater, database.reader)
+                : RecordedSpace.load(database.versions.newest, database.reader)
             try database.spaceManager.reclaim(&space.free)
             for extent in space.free.freeExtents { mark(extent, .free, "free pages") }
             for entry in space.free.pending { mark(entry.extent, .pending, "pending pages") }
             for ref in space.chain { mark(Extent(page: ref.page, pageCount: ref.pageCount), .reachable, "free log") }
+            try markHistory(space.history)
             report.freePages = space.free.freePages
             report.pendingPages = space.free.pending.reduce(0) { $0 + $1.extent.pageCount }
         }
 
-        private mutating func mark(_ extent: Extent, _ use: PageUse, _ path: String) {
+        mutating func mark(_ extent: Extent, _ use: PageUse, _ path: String) {
             guard extent.end <= UInt64(pages.count) else {
                 find(1, "\(path): pages \(extent.page)..<\(extent.end) lie beyond the high-water mark")
                 return
@@ -150,10 +157,20 @@ package enum IntegrityCheck {
             mark(Extent(page: ref.page, pageCount: ref.pageCount), .reachable, path)
         }
 
+        /// Returns the use of the block's first page; nil beyond the end.
+        func use(of ref: BlockRef) -> PageUse? {
+            ref.page + UInt64(ref.pageCount) <= UInt64(pages.count) ? PageUse(rawValue: pages[Int(ref.page)]) : nil
+        }
+
+        /// Records that a kept version needs a block.
+        mutating func noteOlder(_ ref: BlockRef) {
+            for page in 0..<ref.pageCount { pages[Int(ref.page) + page] = PageUse.older.rawValue }
+        }
+
         // MARK: Tables
 
         /// Runs a part of the check; damage that ends it becomes a finding with that path.
-        private mutating func attempt(
+        mutating func attempt(
             _ path: String, _ body: (inout Walk) throws(EngineError) -> Void
         ) {
             do throws(EngineError) { try body(&self) } catch { find(2, "\(path): \(error.damage)") }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The last step of a write transaction, under the writer lock:
 //
-//   1 the free log gets a block, whose size is bounded before any block has pages
+//   1 the history, if the file keeps one, gets a blocks (`History/Database+History.swift`), and the free log its own,
+//     whose size is bounded before any block has pages
 //   2 all blocks get pages: one contiguous run if there is one
 //   3 the file is lengthened first, so that a full disk is detected before anything is written
 //   4 the blocks are written, and the disk may start writeback
@@ -24,6 +25,7 @@ extension Database {
         /// The version that it was built on, and the ticket of that version unless it is known to be durable.
         var before: Version
         var base: CommitTicket?
+        var history: HistoryChange?
     }
 
     /// The result of a commit. If it has a ticket, the version is not yet durable, nor published.
@@ -44,8 +46,8 @@ extension Database {
         let failures = spill?.failures ?? queue.monitor.withLock { self.failures }
         precondition(spill.map { $0.number == number } ?? true, "another commit during a write")
         var space = try spaceManager.take()
-        let isSnapshot = space.wantsSnapshot(freed: blocks.freed.count)
-        var freed = freedExtents(blocks, isSnapshot ? space.chain : [], death: number)
+        var freed = try freeBlocks(&space, sealed, number)
+        let isSnapshot = space.addChain(to: &freed, death: number)
         if options.mutant == .freedPagesReusedAtOnce {
             for entry in freed { try space.free.release(entry.extent) }
             freed = []
@@ -72,9 +74,10 @@ extension Database {
 
         let nonce = spill?.nonce ?? (isVolatile ? number : makeNonce())
         sealer.place(at: placement.pages, birth: number, nonce: nonce, protection: isVolatile ? nil : protection)
+        let root = sealer.placed(sealed.catalog)
         let slot = CommitSlot(
-            version: number, nonce: nonce, previousDurable: 0, highWater: space.free.highWater,
-            catalog: sealer.placed(sealed.catalog), freeLog: sealer.placed(log.ref))
+            version: number, nonce: nonce, previousDurable: 0, highWater: space.free.highWater, catalog: root,
+            freeLog: sealer.placed(log.ref), history: space.historyRef(sealer))
         let fileByteCount = try reserve(pages: space.free.highWater, isGrowing: spill == nil)
         try clearSettledSlot()
         try writeBlocks(sealer)
@@ -92,10 +95,7 @@ extension Database {
             throw error
         }
         spaceManager.spilled = nil
-        space.chain = isSnapshot ? [slot.freeLog] : [slot.freeLog] + space.chain
-        space.deltaByteCount =
-            isSnapshot
-            ? 0 : space.deltaByteCount + FreeLog.byteCount(freed: record.freed.count, taken: record.taken.count)
+        space.note(record, at: slot.freeLog)
         space.free.ledger.commit()
         spaceManager.put(space)
         let version = Version(slot, in: reader)
@@ -203,12 +203,6 @@ extension Database {
             }
         }
         return all
-    }
-
-    private func freedExtents(_ blocks: BlockSpace, _ chain: [BlockRef], death: UInt64) -> [PendingExtent] {
-        (blocks.freed + chain).map {
-            PendingExtent(extent: Extent(page: $0.page, pageCount: $0.pageCount), birth: $0.birth, death: death)
-        }
     }
 
     /// Returns an upper bound of the free log's size in bytes, before placement, which adds runs within the free space

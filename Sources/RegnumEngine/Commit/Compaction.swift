@@ -48,7 +48,9 @@ extension Database {
 
     private func fileSizes() throws(EngineError) -> FileSizes {
         let space = try spaceManager.load()
-        let unused = space.free.freePages + space.free.pending.reduce(0) { $0 + $1.extent.pageCount }
+        let unused =
+            space.free.freePages + space.free.pending.reduce(0) { $0 + $1.extent.pageCount }
+            + (space.history?.heldPages ?? 0)
         let pages = Int(versions.newest.highWater) - Int(FormatLimits.reservedPages) - unused
         do { return FileSizes(total: try file.byteCount(), used: pages << 12) } catch { throw .system(error) }
     }

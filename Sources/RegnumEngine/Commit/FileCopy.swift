@@ -112,6 +112,8 @@ struct FileCopy {
     private mutating func run(_ session: Session) throws(EngineError) {
         try sealer.reserve(encrypting: protection.cipher != nil)
         var (catalog, schema) = try session.contents()
+        // A copy has one version only.
+        schema.keepsHistory = false
         budget += session.space.sealer.livePages
         for i in catalog.tables.indices {
             let definition = schema.tables.first { $0.key == catalog.tables[i].key }

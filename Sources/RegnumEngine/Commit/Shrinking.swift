@@ -74,9 +74,11 @@ extension Database {
     /// `records`. If a block cannot be read, its tree stays unchanged. Guard: writer lock.
     func moveBlocksFromEnd(_ records: inout [TableRecord], _ tables: [Table], _ space: BlockSpace) {
         spaceManager.shrinking.moved = 0..<0
-        guard let free = spaceManager.recorded?.free, free.highWater >= options.shrinkLimits.minimumPages,
-            free.isMostlyFree, spaceManager.spilled == nil, space.snapshots == 0,
-            !spaceManager.shrinking.isResting(free)
+        // Kept versions would keep the pages that a block leaves.
+        guard let recorded = spaceManager.recorded, recorded.history == nil else { return }
+        let free = recorded.free
+        guard free.highWater >= options.shrinkLimits.minimumPages, free.isMostlyFree, spaceManager.spilled == nil,
+            space.snapshots == 0, !spaceManager.shrinking.isResting(free)
         else { return }
         let limits = options.shrinkLimits
         let target = free.highWater / 2

@@ -76,7 +76,8 @@ package enum BlockKind: UInt8, Sendable, CaseIterable {
     case catalog = 1
     case schema = 2
     case freeLog = 3
-    case manifest = 4
+    /// The record of older versions that the file keeps.
+    case history = 4
     /// An inner node of a tree of row groups.
     case groupNode = 5
     case rowGroup = 6

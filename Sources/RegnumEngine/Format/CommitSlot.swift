@@ -12,7 +12,7 @@
 //       32    8  high-water mark: first page never allocated
 //       40   40  ref of the catalog
 //       80   40  ref of the newest free log
-//      120   40  ref of the history (none yet; kept for synchronisation)
+//      120   40  ref of the head of the history; none if the file keeps no older versions
 //      160    4  runs in the manifest, 0 ... 160
 //      164    4  zero
 //      168  24r  manifest: start page and page count packed as page << 16 | (pages - 1), then XXH3-128 of the run
@@ -64,7 +64,9 @@ package struct CommitSlot: Sendable, Equatable {
     package var manifest: [Run] = []
 
     package init(
-        version: UInt64, nonce: UInt64, previousDurable: UInt64, highWater: UInt64, catalog: BlockRef, freeLog: BlockRef
+        version: UInt64, nonce: UInt64, previousDurable: UInt64, highWater: UInt64, catalog: BlockRef,
+        freeLog: BlockRef,
+        history: BlockRef = .none
     ) {
         self.version = version
         self.nonce = nonce
@@ -72,6 +74,7 @@ package struct CommitSlot: Sendable, Equatable {
         self.highWater = highWater
         self.catalog = catalog
         self.freeLog = freeLog
+        self.history = history
     }
 
     package func write(to p: UnsafeMutableRawPointer, protection: FileProtection) {

@@ -39,8 +39,10 @@ extension Feature {
     package static let deleteRules = Feature(name: "delete rules", isRequired: true)
     /// Full-text and geospatial indexes, which writers must maintain.
     package static let contentIndexes = Feature(name: "content indexes", isRequired: true)
+    /// Older versions are kept, and commits must maintain the record of them.
+    package static let history = Feature(name: "history", isRequired: true)
     /// The features that this version of the library supports.
-    package static let known = [unique, deleteRules, contentIndexes]
+    package static let known = [unique, deleteRules, contentIndexes, history]
 }
 
 package enum TreeRole: UInt32, Sendable { case index = 1, backlinks = 2, content = 3, unique = 4 }
@@ -66,8 +68,19 @@ package struct SchemaBlock: Sendable, Equatable {
 
     package init() {}
 
-    /// Replaces the features known to this version with those that the tables use; keeps unknown ones.
+    /// True if the file keeps older versions.
+    package var keepsHistory: Bool {
+        get { features.contains(.history) }
+        set {
+            features.removeAll { $0 == .history }
+            if newValue { features.append(.history) }
+        }
+    }
+
+    /// Replaces the features known to this version with those that the tables use; keeps unknown ones, and the history.
     package mutating func settleFeatures() {
+        let keepsHistory = keepsHistory
+        defer { self.keepsHistory = keepsHistory }
         features.removeAll { Feature.known.contains($0) }
         if tables.contains(where: { !$0.uniques.isEmpty }) { features.append(.unique) }
         let hasRules = tables.contains { table in

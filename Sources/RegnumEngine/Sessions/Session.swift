@@ -46,6 +46,8 @@ package final class Session {
     /// In a write: receives the progress of work on whole tables, and may cancel it; see Session+WholeTables.
     package var watch: TableProgress?
     var isCalledOff = false
+    /// In a write: what it changes about the history of the file.
+    var historyChange: HistoryChange?
     /// In a write: the state shown before it began.
     private var beforeWrite: Shown?
     /// The source location that opened it, to report why a version is kept.
@@ -318,6 +320,7 @@ package final class Session {
         isSchemaChanged = false
         isCalledOff = false
         refusal = nil
+        historyChange = nil
         limitMemory()
     }
 
@@ -465,7 +468,9 @@ package final class Session {
             try database.checkDurableSlot()
             let root = try seal()
             made = try database.commit(
-                Database.Sealed(blocks: space, catalog: root, before: current, base: ticket), wanted, onDone)
+                Database.Sealed(
+                    blocks: space, catalog: root, before: current, base: ticket, history: historyChange), wanted, onDone
+            )
         } catch {
             rollbackWrite()
             throw error

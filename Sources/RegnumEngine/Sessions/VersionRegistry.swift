@@ -10,6 +10,8 @@ package struct Version: Sendable, Equatable {
     package var number: UInt64
     package var catalog: BlockRef
     package var freeLog: BlockRef
+    /// The record of older versions that the file keeps; none for those versions.
+    package var history: BlockRef
     package var highWater: UInt64
     /// `BlockReader.mark` of the catalog.
     var mark: SIMD4<UInt64>
@@ -19,6 +21,7 @@ package struct Version: Sendable, Equatable {
         number = slot.version
         catalog = slot.catalog
         freeLog = slot.freeLog
+        history = slot.history
         highWater = slot.highWater
         mark = reader.mark(slot.catalog)
     }

@@ -114,6 +114,8 @@ package struct RecordedSpace: Sendable {
     /// Newest first; the last one is a snapshot.
     package var chain: [BlockRef]
     package var deltaByteCount: Int
+    /// The kept versions, whose pages are neither free nor pending; nil if the file keeps none.
+    package internal(set) var history: History?
 
     package init(free: FreeSpace, chain: [BlockRef] = [], deltaByteCount: Int = 0) {
         self.free = free
@@ -133,6 +135,40 @@ package struct RecordedSpace: Sendable {
         }
         let known = freed + chain.count + free.pending.count
         return known < Self.pageEntries && known + free.countFreeExtents(upTo: Self.pageEntries) < Self.pageEntries
+    }
+
+    /// If the next commit, which frees `freed`, should write a snapshot: adds the chain, which it frees too, and returns
+    /// true.
+    func addChain(to freed: inout [PendingExtent], death: UInt64) -> Bool {
+        guard wantsSnapshot(freed: freed.count) else { return false }
+        freed += Database.extents(chain, death: death)
+        return true
+    }
+
+    /// Records that a commit has written `record` to the block `log`.
+    mutating func note(_ record: FreeLog.Record, at log: BlockRef) {
+        chain = record.isSnapshot ? [log] : [log] + chain
+        deltaByteCount =
+            record.isSnapshot
+            ? 0 : deltaByteCount + FreeLog.byteCount(freed: record.freed.count, taken: record.taken.count)
+    }
+
+    /// Gives the blocks of the history the pages that the commit has placed them at. Returns the ref of its head.
+    mutating func historyRef(_ sealer: Sealer) -> BlockRef {
+        history?.place(sealer)
+        return history?.head.ref ?? .none
+    }
+
+    /// Reads the state of the space at `version`, with the pages that are kept for older versions.
+    package static func load(
+        _ version: Version, _ reader: BlockReader, reserving reserved: [PendingExtent] = []
+    ) throws(EngineError) -> RecordedSpace {
+        var space = try load(version.freeLog, highWater: version.highWater, reader, reserving: reserved)
+        if !version.history.isNone {
+            space.history = try History.load(
+                version.history, of: version.number, highWater: version.highWater, reader)
+        }
+        return space
     }
 
     /// Reads the state that the free log `newest` describes. The extents in `reserved` override it: they are pending,

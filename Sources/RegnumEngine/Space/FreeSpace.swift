@@ -4,7 +4,7 @@
 //
 // Laws
 //  1. A page below the high-water mark is in exactly one state: reserved, live in some version that can still be
-//     read, pending, or free.
+//     read, pending, or free. Blocks that only versions of the history need count as live (`History/History.swift`).
 //  2. An extent written by commit `birth` and freed by commit `death` becomes free when `death` is durable and no
 //     pinned version v has birth <= v < death. So a pinned old version keeps only the pages that it needs itself.
 //  3. A transaction never takes pages that it freed itself.

@@ -60,8 +60,7 @@ final class SpaceManager {
         let reserved = abandoned.flatMap { old in
             old.runs.map { PendingExtent(extent: $0, birth: old.first, death: old.last + 1) }
         }
-        var loaded = try RecordedSpace.load(
-            newest.freeLog, highWater: newest.highWater, reader, reserving: reserved)
+        var loaded = try RecordedSpace.load(newest, reader, reserving: reserved)
         // Every block of a small file was checked when it was opened.
         try loaded.checkRoots(newest, try loaded.vacant(), reader)
         if Invariants.areChecked, reader.isTrusted || mutant != nil {
@@ -90,30 +89,39 @@ final class SpaceManager {
 
     /// Frees the pages that no reader needs any longer. Called when a write begins.
     func reclaim() throws(EngineError) {
+        let limits = reuseLimits
         // Read before anything is changed: if it fails, the known space stays valid.
         let others = try lockFile?.pinsOfOthers() ?? []
         try quarantine(others.map(\.failed))
         var space = try load()
         guard !space.free.pending.isEmpty else { return }
         state = .unknown
-        try reclaim(&space.free, others)
+        try reclaim(&space.free, others, limits)
         try space.free.checkInvariants(mutant)
         put(space)
     }
 
     /// Moves pages that no reader of this or another process needs from pending to free.
     func reclaim(_ free: inout FreeSpace) throws(EngineError) {
-        try reclaim(&free, try lockFile?.pinsOfOthers() ?? [])
+        let limits = reuseLimits
+        try reclaim(&free, try lockFile?.pinsOfOthers() ?? [], limits)
     }
 
-    private func reclaim(_ free: inout FreeSpace, _ found: [LockFile.OtherPins]) throws(EngineError) {
+    /// Read before the pins: a session that pins an older version, and then finds it in a history that does not know of
+    /// these commits, must be among the pins that are read.
+    private var reuseLimits: (durable: UInt64, covered: UInt64) {
+        queue.monitor.withLock { (queue.durable, queue.covered) }
+    }
+
+    private func reclaim(
+        _ free: inout FreeSpace, _ found: [LockFile.OtherPins], _ limits: (durable: UInt64, covered: UInt64)
+    ) throws(EngineError) {
         let isDue = Invariants.isDue()
         let before = isDue ? free.pending : []
         var others = found
         if mutant == .othersPinsIgnored { others = [] }
         let own = versions.pinned
         let pins = others.isEmpty ? own : (own + others.flatMap(\.pins)).sorted()
-        let limits = queue.monitor.withLock { (durable: queue.durable, covered: queue.covered) }
         var (durable, covered) = limits
         if mutant == .relaxedSpaceReused { durable = .max }
         if mutant == .coveredSpaceReused { covered = .max }

@@ -312,7 +312,7 @@ package enum BlockLayout {
             guard count <= UInt64(ref.byteCount - BlobRecord.valueOffset) else {
                 throw corrupted("a blob is longer than its block", page: ref.page)
             }
-        case .catalog, .schema, .freeLog, .manifest: break  // decoded once, with checks of their own
+        case .catalog, .schema, .freeLog, .history: break  // decoded once, with checks of their own
         case nil: throw corrupted("a block of unknown kind", page: ref.page)
         }
     }

@@ -49,6 +49,16 @@ package enum ThreadTime {
     }
 }
 
+/// The time of day, which the user or the network may set forwards and backwards.
+package enum WallClock {
+    /// Microseconds since 1970 (UTC).
+    package static func now() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) &* 1_000_000 &+ Int64(time.tv_nsec) / 1000
+    }
+}
+
 /// This process and its environment.
 package enum CurrentProcess {
     package static var id: Int32 { getpid() }

@@ -286,3 +286,34 @@ extension Guide {
         }
     }
 }
+
+// History
+extension Guide {
+    static func openHistory() throws {
+        var configuration = Realm.Configuration.defaultConfiguration
+        configuration.history = .keep(for: .days(7), atMost: .megabytes(200))
+        let realm = try Realm(configuration: configuration)
+        show(realm)
+    }
+
+    static func readHistory(_ realm: Realm, _ cursor: ChangeCursor) throws {
+        let yesterday = try realm.asOf(Date(timeIntervalSinceNow: -86_400))
+        show(yesterday.objects(Dog.self).count)
+        for version in try realm.versions(in: Date(timeIntervalSinceNow: -3_600)...Date()) {
+            show(version.date, try realm.asOf(version).objects(Dog.self).count)
+        }
+
+        let batch = try realm.changes(since: cursor)
+        if let dogs = batch["Dog"] {
+            show(dogs.inserted, dogs.modified.map(\.properties), dogs.deleted)
+        }
+        let stored = batch.cursor.description
+        show(stored)
+    }
+
+    static func followChanges(_ realm: Realm, _ cursor: ChangeCursor) async throws {
+        for try await batch in try realm.changeFeed(since: cursor) {
+            show(batch.cursor)
+        }
+    }
+}

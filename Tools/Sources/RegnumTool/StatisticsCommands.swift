@@ -12,7 +12,8 @@ struct StatsCommand: ParsableCommand {
             regnum stats people.realm
 
             Values are counted as they are encoded; all else in whole pages of 4,096 bytes. Free pages are used by the \
-            next writes; pending pages are kept for older versions that may still be read (see `regnum pins`).
+            next writes; pending pages are kept for older versions that may still be read (see `regnum pins`); the \
+            history, if the file keeps one, has pages that only older versions need.
             """)
 
     @OptionGroup var arguments: FileArguments
@@ -37,6 +38,9 @@ enum Statistics {
         Output().line(
             "\(report.fileBytes) bytes, pages of \(report.pageBytes): \(report.reachablePages) in use, "
                 + "\(report.pendingPages) pending, \(report.freePages) free, \(report.reservedPages) reserved")
+        if report.keptVersions > 0 {
+            Output().line("history: \(report.keptVersions) older versions, \(report.keptPages) pages")
+        }
         Output().line("version \(report.version), \(report.objects) objects")
         Output().write("\n")
         var table = TableWriter(["class", "objects", "bytes", "rows", "long values", "indexes", "backlinks"])
@@ -85,6 +89,7 @@ enum Statistics {
             ("version", .number(Int(clamping: report.version))), ("fileBytes", .number(report.fileBytes)),
             ("pageBytes", .number(report.pageBytes)), ("reachablePages", .number(report.reachablePages)),
             ("pendingPages", .number(report.pendingPages)), ("freePages", .number(report.freePages)),
+            ("keptPages", .number(report.keptPages)), ("keptVersions", .number(report.keptVersions)),
             ("reservedPages", .number(report.reservedPages)), ("objects", .number(report.objects)),
             ("classes", .array(classes)),
         ])

@@ -150,6 +150,15 @@ extension Realm.Error {
         public static let deniedDelete = Reason(rawValue: "deniedDelete")
         /// More versions are alive than `maximumNumberOfActiveVersions` allows.
         public static let tooManyVersions = Reason(rawValue: "tooManyVersions")
+        /// The file keeps no older versions: `history` of the configuration is off.
+        public static let noHistory = Reason(rawValue: "noHistory")
+        /// The file no longer keeps the version.
+        public static let versionNotKept = Reason(rawValue: "versionNotKept")
+        /// A change cursor is of another file, or of the file before it was compacted.
+        public static let foreignCursor = Reason(rawValue: "foreignCursor")
+        /// A change cursor is of a commit that is not in the file: a power loss undid it, or an earlier copy of the
+        /// file was restored.
+        public static let commitLost = Reason(rawValue: "commitLost")
         /// Other processes use the file, and its lock file has been deleted or replaced in the meantime.
         public static let foreignLockFile = Reason(rawValue: "foreignLockFile")
         /// Other users of the file did not release it within the waiting time.

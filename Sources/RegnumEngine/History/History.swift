@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kept versions of a file in memory, as a writer maintains them: each commit appends the version that it was built
+// on, and drops versions from the oldest on. `HistoryLayout.swift` has the layout in the file.
+//
+// Versions are dropped strictly from the oldest on, so that a freed block belongs to one record: that of the last kept
+// version that needs it. Dropping a version costs only the blocks of its record. A commit drops versions while the
+// limits are exceeded, but not many more blocks than it adds, so that no commit pays for a whole history at once.
+
+import RegnumSystem
+
+/// Owned by the holder of the writer lock, as part of `RecordedSpace`.
+package struct History: Sendable {
+    /// A commit drops this number of blocks, or four times as many as it adds.
+    private static let leastDropped = 1024
+    /// Bytes of records in the head, at least, before they move to a chunk.
+    private static let headByteCount = 2048
+
+    /// Its `records` are unused: those are in `all`.
+    private(set) var head: HistoryHead
+    /// The kept versions are those from `first` on, oldest first.
+    private var all: [KeptVersion] = []
+    private var first = 0
+    /// Where the versions begin that are in no chunk.
+    private var firstInHead = 0
+    /// Pages of freed blocks that only kept versions need.
+    private(set) var heldPages = 0
+
+    package var versions: ArraySlice<KeptVersion> { all[first...] }
+
+    /// The history of a file that keeps nothing yet.
+    init(_ limits: HistoryLimits) { head = HistoryHead(limits: limits, time: 0, oldest: 0) }
+
+    /// Reads the history of version `number`, whose blocks are below `highWater`.
+    static func load(
+        _ ref: BlockRef, of number: UInt64, highWater: UInt64, _ reader: BlockReader
+    ) throws(EngineError) -> History {
+        let head = try HistoryHead.read(ref, of: number, reader)
+        var history = History(head.limits)
+        history.head = head
+        for chunk in head.chunks { history.all += try head.records(of: chunk, reader) }
+        history.firstInHead = history.all.count
+        history.all += head.records
+        history.head.records = []
+        var before: UInt64 = 0
+        for version in history.all {
+            guard version.number > before else { throw corrupted("the versions of a history are not in order") }
+            before = version.number
+            for block in version.freed {
+                guard block.extent.end <= highWater else {
+                    throw corrupted("a history names blocks outside the file", page: block.extent.page)
+                }
+                history.heldPages += block.extent.pageCount
+            }
+            guard UInt64(history.heldPages) <= highWater else { throw corrupted("a history holds a page twice") }
+        }
+        return history
+    }
+
+    /// The blocks of the record itself.
+    var blocks: [BlockRef] { [head.ref, head.directory].filter { !$0.isNone } + head.chunks.map(\.ref) }
+
+    /// Bytes that only kept versions need, with the record of them.
+    package var byteCount: Int { (heldPages + recordPages) << 12 }
+
+    private var recordPages: Int { blocks.reduce(0) { $0 + $1.pageCount } }
+
+    // MARK: A commit
+
+    mutating func setLimits(_ limits: HistoryLimits) { head.limits = limits }
+
+    /// Appends the version that a commit is built on; `freed` are the blocks that the commit frees.
+    mutating func append(_ version: Version, freed: [BlockRef]) {
+        let kept = KeptVersion(
+            number: version.number, time: head.time, catalog: version.catalog, highWater: version.highWater,
+            freed: freed.map { KeptVersion.FreedBlock($0) })
+        all.append(kept)
+        heldPages += kept.heldPages
+    }
+
+    /// Drops the oldest versions while the limits are exceeded at `now`, the time of the commit. Returns the blocks
+    /// that no version needs any longer.
+    mutating func prune(now: Int64) -> [KeptVersion.FreedBlock] {
+        let limit = max(4 * (all.last?.freed.count ?? 0), Self.leastDropped)
+        let recordPages = recordPages
+        var dropped: [KeptVersion.FreedBlock] = []
+        while first < all.count, dropped.count < limit {
+            // A version is needed to show the past until the next one was committed.
+            let end = first + 1 < all.count ? all[first + 1].time : now
+            let (age, overflow) = now.subtractingReportingOverflow(end)
+            let isLarge = (heldPages + recordPages) << 12 > head.limits.byteCount
+            guard isLarge || !overflow && age > head.limits.age else { break }
+            heldPages -= all[first].heldPages
+            dropped += all[first].freed
+            all[first].freed = []
+            first += 1
+        }
+        if first > 64, first > all.count / 2 {
+            all.removeFirst(first)
+            firstInHead = max(firstInHead - first, 0)
+            first = 0
+        }
+        firstInHead = max(firstInHead, first)
+        return dropped
+    }
+
+    /// Drops all versions and the record of them. Returns the blocks that no version needs any longer.
+    func end() -> [KeptVersion.FreedBlock] {
+        versions.flatMap(\.freed) + blocks.map { KeptVersion.FreedBlock($0) }
+    }
+
+    /// Adds the blocks that record the history for commit `number`, made at `now`. Returns the blocks of the record
+    /// that they replace.
+    mutating func seal(
+        _ number: UInt64, now: Int64, into sealer: Sealer
+    ) throws(EngineError) -> [KeptVersion.FreedBlock] {
+        var replaced = head.ref.isNone ? [] : [head.ref]
+        let oldest = versions.first?.number ?? number
+        let live = head.chunks.firstIndex { $0.last >= oldest } ?? head.chunks.count
+        replaced += head.chunks[..<live].map(\.ref)
+        head.chunks.removeFirst(live)
+        let inHead = all[firstInHead...].reduce(0) { $0 + $1.byteCount }
+        guard inHead < Sealer.blockPageLimit << 11 else {
+            throw .limit("The transaction frees more blocks than the history can record: commit less at once.")
+        }
+        var isDirectoryNew = false
+        if inHead > max(Self.headByteCount, 48 * head.chunks.count / 8), let last = all.last {
+            var writer = HistoryHead.writer(.chunk)
+            writer.records(all[firstInHead...])
+            head.chunks.append(HistoryHead.Chunk(last: last.number, ref: writer.seal(.history, into: sealer).ref))
+            firstInHead = all.count
+            isDirectoryNew = true
+        }
+        if isDirectoryNew || head.chunks.isEmpty {
+            if !head.directory.isNone { replaced.append(head.directory) }
+            head.directory = head.chunks.isEmpty ? .none : directoryBlock(into: sealer)
+        }
+        (head.time, head.oldest) = (now, oldest)
+        var writer = HistoryHead.writer(.head)
+        writer.integer(now)
+        writer.integer(head.limits.age)
+        writer.integer(UInt64(head.limits.byteCount))
+        writer.integer(oldest)
+        writer.ref(head.directory)
+        writer.records(all[firstInHead...])
+        head.ref = writer.seal(.history, into: sealer).ref
+        return replaced.map { KeptVersion.FreedBlock($0) }
+    }
+
+    private func directoryBlock(into sealer: Sealer) -> BlockRef {
+        var writer = HistoryHead.writer(.directory)
+        writer.integer(UInt32(head.chunks.count))
+        for chunk in head.chunks {
+            writer.integer(chunk.last)
+            writer.ref(chunk.ref)
+        }
+        return writer.seal(.history, into: sealer).ref
+    }
+
+    /// Replaces the refs of the blocks added by `seal`, which have pages now.
+    mutating func place(_ sealer: Sealer) {
+        head.ref = sealer.placed(head.ref)
+        head.directory = sealer.placed(head.directory)
+        for i in head.chunks.indices.suffix(1) { head.chunks[i].ref = sealer.placed(head.chunks[i].ref) }
+    }
+}
+
+extension HistoryHead {
+    static func writer(_ form: Form) -> ByteWriter {
+        var writer = ByteWriter()
+        writer.integer(UInt64(form.rawValue))
+        return writer
+    }
+}
