@@ -178,6 +178,7 @@ extension Realm {
     public func commitWrite(withoutNotifying tokens: [NotificationToken] = []) throws {
         core.check()
         guard core.isWriting else { core.refuseEnd("commit") }
+        core.requireNoSavepoint()
         try commit(silent: tokens)
     }
 
