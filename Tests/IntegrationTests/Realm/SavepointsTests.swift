@@ -21,6 +21,7 @@ enum SavepointModels {
         @Persisted var sizes: Map<String, Int>
         @Persisted var cover: Cover?
         @Persisted var any: AnyRealmValue
+        override class func shouldIncludeInDefaultSchema() -> Bool { false }
 
         convenience init(_ id: Int) {
             self.init()
@@ -33,6 +34,7 @@ enum SavepointModels {
         @Persisted(primaryKey: true) var id = 0
         @Persisted(indexed: .fullText) var text = ""
         @Persisted(originProperty: "notes") var folders: LinkingObjects<Folder>
+        override class func shouldIncludeInDefaultSchema() -> Bool { false }
 
         convenience init(_ id: Int, _ text: String = "") {
             self.init()
@@ -43,6 +45,7 @@ enum SavepointModels {
     class Cover: EmbeddedObject {
         @Persisted var colour = "red"
         @Persisted var pages: List<Int>
+        override class func shouldIncludeInDefaultSchema() -> Bool { false }
     }
 
     static let types: [ObjectBase.Type] = [Folder.self, Note.self, Cover.self]
@@ -70,7 +73,7 @@ struct SavepointsTests {
             folder.labels.insert(objectsIn: ["a", "b"])
             folder.sizes["x"] = 1
             folder.cover = SavepointModels.Cover()
-            folder.any = .list([.int(1), .string("two")])
+            folder.any = .fromArray([.int(1), .string("two")])
             realm.add(folder)
             return folder
         }

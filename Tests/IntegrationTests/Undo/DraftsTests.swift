@@ -239,7 +239,7 @@ struct DraftsTests {
         let realm = try memoryRealm(All.self, Contract.Part.self)
         let object = All()
         object.pk = 1
-        object.any = .dictionary(Map(["k": .list([.int(1), .none])]))
+        object.any = .fromDictionary(["k": .fromArray([.int(1), .none])])
         object.parts.append(Contract.Part())
         let other = All()
         other.pk = 2
