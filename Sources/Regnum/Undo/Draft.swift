@@ -13,7 +13,7 @@
 public import Foundation
 internal import RegnumEngine
 
-/// What `Draft.apply` does with properties that are in conflict.
+/// How `Draft.apply` treats properties that are in conflict.
 public enum DraftPolicy: Sendable {
     /// Throws, and writes nothing.
     case fail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one step of an undo stack restores: the objects that a transaction has inserted, deleted and modified, with their
-// values before and after, taken from the difference of two versions.
+// One step of an undo stack: the objects that a transaction has inserted, deleted and modified, with their values before
+// and after it, taken from the difference of two versions.
 //
 // Objects that are deleted and restored get other keys in the file each time. A step names each object by its first key;
 // `UndoKeys` has the present one.

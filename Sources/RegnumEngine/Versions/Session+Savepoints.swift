@@ -10,7 +10,7 @@
 //     definitions of tables, and which rules are broken. It reads nothing and cannot fail.
 //  2. Savepoints are nested: the end of one ends every later one.
 //  3. Blocks that existed when a savepoint began are neither dropped nor reused before it ends. They may be spilled.
-//  4. A savepoint keeps no rule from being checked: what it breaks is found at its end, as at a commit.
+//  4. A rule that the changes in a savepoint break is reported at its end, as at a commit.
 //
 // Cost: beginning seals the changes made since the last sealing, like a commit that writes nothing; the ends cost
 // O(blocks changed since + tables). A transaction without savepoints pays one comparison for each dropped block.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Savepoints through the API: what a block that throws leaves behind, nesting, rules, observers, references to objects,
-// and programmer errors.
+// Savepoints through the API: the state after a block that throws, nesting, rules, observers, references to objects, and
+// programmer errors.
 
 import Foundation
 import RealmSwift

@@ -18,7 +18,7 @@ private func memory() -> Realm.Configuration {
     Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: UndoModels.types)
 }
 
-/// A step, what somebody else does after it, and the conflict that its undo finds.
+/// A step, a later change of somebody else, and the conflict that the undo of the step finds.
 private struct Conflict: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let reason: Reason
@@ -27,7 +27,7 @@ private struct Conflict: Sendable, CustomTestStringConvertible {
     let step: @Sendable (Realm) -> Void
     let others: @Sendable (Realm) -> Void
 
-    static let all = [
+    static let all: [Conflict] = [
         Conflict(
             testDescription: "a value", reason: .changed, found: (1, "name"), step: { node(1, $0).name = "mine" },
             others: { node(1, $0).name = "theirs" }),

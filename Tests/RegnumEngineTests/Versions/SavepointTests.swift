@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Savepoints: what a rollback restores besides rows, how they are nested and ended, and what they cost. Random changes
-// within savepoints are in `TableModelTests`.
+// Savepoints: the state that a rollback restores, nesting, rules, other sessions, and space. Random changes within
+// savepoints are in `TableModelTests`.
 
 import RegnumEngine
 import RegnumSystem

@@ -6,7 +6,7 @@ internal import RegnumEngine
 
 extension RealmAdditions where Self == Realm {
     /// Runs `block` as a part of the running write transaction, and returns its result. If the block throws, exactly
-    /// what it changed is undone, and the transaction goes on from the state before it.
+    /// its changes are undone, and the transaction goes on from the state before it.
     ///
     /// ```swift
     /// try realm.write {
@@ -21,7 +21,7 @@ extension RealmAdditions where Self == Realm {
     /// - Undone are objects, values, links and their backlinks, collections, indexes, and the numbers of
     ///   auto-incremented properties. Objects that the block added become invalid, and objects that it deleted are
     ///   valid again. Observers are notified of the net change of the whole transaction.
-    /// - Savepoints can be nested. What an inner one has kept is undone if an outer one fails.
+    /// - Savepoints can be nested. The changes that an inner one has kept are undone if an outer one fails.
     /// - When the block returns, the rules of the file are checked as at a commit: if the block has violated a unique
     ///   constraint, or has deleted objects that a delete rule protects, the savepoint throws that error and is undone.
     /// - The block may cancel the transaction with `cancelWrite()`, which undoes everything; nothing more is then done.
@@ -54,7 +54,7 @@ extension RealmCore {
         do throws(EngineError) { savepoint = try session.beginSavepoint() } catch {
             throw self.error("begin a savepoint in", error)
         }
-        // What is handed over in the block ends with the savepoint if that is undone.
+        // References that the block hands to other threads end with the savepoint if that is undone.
         let outer = settings.writeFate
         settings.writeFate = nil
         let result: Result
@@ -95,7 +95,7 @@ extension RealmCore {
         settings.writeFate = outer
     }
 
-    /// Reports a programmer error if the block of a savepoint is running: a commit would take from it what it needs to
+    /// Reports a programmer error if the block of a savepoint is running: a commit would take from it the means to
     /// undo its changes.
     func requireNoSavepoint() {
         if session.hasSavepoint {
