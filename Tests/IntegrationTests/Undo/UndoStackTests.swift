@@ -353,8 +353,7 @@ struct UndoStackTests {
 
     @Test("Asynchronous writes are recorded")
     func asynchronous() async throws {
-        let actor = try await UndoActor(memory())
-        #expect(try await actor.run() == ["one", "two", "one", "two"])
+        #expect(try await UndoActor().run(memory()) == ["one", "two", "one", "two"])
     }
 
     @Test("A reopened file has the content after the last undo")
@@ -409,14 +408,9 @@ struct UndoStackTests {
 }
 
 private actor UndoActor {
-    private var realm: Realm!
-
-    init(_ configuration: Realm.Configuration) async throws {
-        realm = try await Realm.open(configuration: configuration)
-    }
-
-    /// The name of a node after each of four steps.
-    func run() async throws -> [String] {
+    /// The name of a node after each of two asynchronous writes, an undo and a redo.
+    func run(_ configuration: Realm.Configuration) async throws -> [String] {
+        let realm = try await Realm.open(configuration: configuration)
         let stack = realm.undoStack()
         var names: [String] = []
         try await realm.asyncWrite { realm.add(Node(1, "one")) }
