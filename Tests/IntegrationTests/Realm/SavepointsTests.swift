@@ -309,7 +309,7 @@ struct SavepointsTests {
             #expect(realm.objects(Note.self).count == kept.count)
             #expect(
                 realm.objects(Folder.self).where { $0.name == "folder 3" }.count
-                    == kept.count { $0 % 7 == 3 })
+                    == kept.filter { $0 % 7 == 3 }.count)
             expectIntegrity(of: configuration)
         }
     }
