@@ -88,9 +88,10 @@ public final class Draft<T: ObjectBase> {
         live.requireValid()
         if live.isFrozen { misuse("Cannot draft a frozen object - call thaw on the Object instance first.") }
         self.live = live
-        object = unsafeDowncast(Detaching.shell(of: live), to: T.self)
+        let copy = unsafeDowncast(Detaching.shell(of: live), to: T.self)
+        object = copy
         base = content(of: live)
-        start = content(of: object)
+        start = content(of: copy)
     }
 
     public subscript<Value>(dynamicMember keyPath: ReferenceWritableKeyPath<T, Value>) -> Value {
