@@ -36,13 +36,14 @@ struct UndoReplay {
             throw UndoConflict(.schemaChanged, definition.name)
         }
         for row in step.inserted.keys.sorted(by: Self.isBefore) {
-            let values = step.inserted[row] ?? []
-            try check(row, values.enumerated().map { ($0.offset, $0.element) })
+            try checkExists(row)
+            for (column, value) in (step.inserted[row] ?? []).enumerated() { try check(value, column, row) }
             try checkLinks(to: row)
         }
         for row in step.modified.keys.sorted(by: Self.isBefore) {
+            try checkExists(row)
             let changes = (step.modified[row] ?? [:]).sorted { $0.key < $1.key }
-            try check(row, changes.map { ($0.key, $0.value.after) })
+            for (column, change) in changes { try check(change.after, column, row) }
             for (column, change) in changes { try checkTargets(of: change.before, column, row) }
         }
         for row in step.deleted.keys.sorted(by: Self.isBefore) {
@@ -65,14 +66,15 @@ struct UndoReplay {
         value.mappingLinks(table.definition.columns[column].target) { keys.present($0) }
     }
 
-    /// Checks that the object exists and has these values.
-    private func check(_ row: RowKey, _ values: [(column: Int, value: UndoValue)]) throws {
-        let (table, key) = (table(of: row), keys.present(row).key)
-        guard try table.contains(key) else { throw conflict(.deleted, row) }
-        for (column, value) in values {
-            let found = try UndoValue(column, of: key, in: table)
-            if !found.isIdentical(to: present(value, column, table)) { throw conflict(.changed, row, column) }
-        }
+    private func checkExists(_ row: RowKey) throws {
+        guard try table(of: row).contains(keys.present(row).key) else { throw conflict(.deleted, row) }
+    }
+
+    /// Checks that the object still has this value.
+    private func check(_ value: UndoValue, _ column: Int, _ row: RowKey) throws {
+        let table = table(of: row)
+        let found = try UndoValue(column, of: keys.present(row).key, in: table)
+        if !found.isIdentical(to: present(value, column, table)) { throw conflict(.changed, row, column) }
     }
 
     /// Checks that all links to an object that is to be deleted are those that the step has made.
