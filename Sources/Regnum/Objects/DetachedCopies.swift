@@ -61,7 +61,8 @@ struct Detaching {
     }
 
     private let depth: Int
-    /// True if links to objects that are not embedded lead to these objects themselves, not to copies.
+    /// True if links to objects that are not embedded lead to these objects themselves, not to copies. Links to objects
+    /// that were deleted since are left out.
     private let keepsLinks: Bool
     private var copies: [Source: ObjectBase] = [:]
     /// Objects whose copies are still empty, and the number of links to follow from each.
@@ -174,7 +175,7 @@ struct Detaching {
     }
 
     private mutating func linked(_ object: ObjectBase, _ depth: Int) -> ObjectBase? {
-        if keepsLinks, !object.classSchema.isEmbedded { return object }
+        if keepsLinks, !object.classSchema.isEmbedded { return object.isInvalidated ? nil : object }
         return depth > 0 ? started(object, depth - 1) : copies[Source(object)]
     }
 

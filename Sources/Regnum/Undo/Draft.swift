@@ -119,7 +119,8 @@ public final class Draft<T: ObjectBase> {
     ///
     /// Only properties that the draft has changed are written; those that only others have changed keep their values.
     /// A list, a set, a map, and a list or map of embedded objects count as one value. An embedded object is compared
-    /// property by property if both the object and the draft have one.
+    /// property by property if both the object and the draft have one. Links of the draft to objects that were deleted
+    /// since are left out.
     ///
     /// The draft itself stays as it is. Release it after the transaction is committed, or call `reset()` to go on.
     ///
