@@ -184,9 +184,10 @@ package final class RealmCore {
     // MARK: Invalidating accessors
 
     /// Records a rollback. Called after each rollback: objects created in it must stay invalid, although their keys may
-    /// be reused.
-    package func noteRollback() {
-        for binding in Array(bindings.values) + dynamicBindings.values {
+    /// be reused. `tables`: those in which objects may have been created; nil for all.
+    package func noteRollback(in tables: Set<TableKey>? = nil) {
+        for binding in Array(bindings.values) + dynamicBindings.values
+        where tables?.contains(binding.tableKey) ?? true {
             let table = binding.table
             let count = table.count
             // This must not throw: a failed commit goes on to throw its own error. If the objects cannot be read, all

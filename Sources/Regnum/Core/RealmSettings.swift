@@ -32,6 +32,8 @@ final class RealmSettings {
     @exclusivity(unchecked) var invalidations = 0
     /// The work that waits for the end of the running write.
     var afterWrite: [@Sendable () -> Void] = []
+    /// Records the write transactions of this Realm, so that they can be undone.
+    weak var undo: UndoStack?
     /// The outcome of the running write, if an object or collection was handed over within it.
     var writeFate: WriteOutcome?
 

@@ -46,7 +46,7 @@ extension RealmCollection where Element: ObjectBase {
 }
 
 /// Copies objects breadth first and without recursion, so that each object gets the largest remaining depth.
-private struct Detaching {
+struct Detaching {
     /// Identifies a managed object by its row, because each read of a link creates another accessor, and an unmanaged
     /// object by its address.
     private struct Source: Hashable {
@@ -61,15 +61,47 @@ private struct Detaching {
     }
 
     private let depth: Int
+    /// True if links to objects that are not embedded lead to these objects themselves, not to copies. Links to objects
+    /// that were deleted since are left out.
+    private let keepsLinks: Bool
     private var copies: [Source: ObjectBase] = [:]
     /// Objects whose copies are still empty, and the number of links to follow from each.
     private var waiting: [(object: ObjectBase, copy: ObjectBase, depth: Int)] = []
 
-    init(depth: Int) { self.depth = depth }
+    init(depth: Int) { (self.depth, keepsLinks) = (depth, false) }
+
+    private init() { (depth, keepsLinks) = (.max, true) }
 
     mutating func copy(_ objects: [ObjectBase]) -> [ObjectBase] {
         // Start all of them first, so that an object that another one links to keeps its full depth.
         let copies = objects.map { started($0, depth) }
+        fillWaiting()
+        return copies
+    }
+
+    /// Returns an unmanaged copy of one object and of the objects embedded in it, with links to the original targets.
+    static func shell(of object: ObjectBase) -> ObjectBase {
+        var copying = Detaching()
+        return copying.copy([object])[0]
+    }
+
+    /// Returns the value of a property with copies of the objects embedded in it, to be stored in another object.
+    static func value(of property: ClassProperty, in object: ObjectBase) -> Any {
+        var copying = Detaching()
+        let value = property.get(object)
+        let copy: Any
+        if property.isOwnedCollection, let collection = value as? any AnyOwnedCollection {
+            copy = copying.elements(collection, property, object, .max)
+        } else if property.shape.isCustom {
+            copy = value as Any
+        } else {
+            copy = value.flatMap { copying.detached($0, .max) } as Any
+        }
+        copying.fillWaiting()
+        return copy
+    }
+
+    private mutating func fillWaiting() {
         var next = 0
         while next < waiting.count {
             let (object, copy, depth) = waiting[next]
@@ -77,7 +109,6 @@ private struct Detaching {
             fill(copy, from: object, depth)
         }
         waiting = []
-        return copies
     }
 
     private mutating func started(_ object: ObjectBase, _ depth: Int) -> ObjectBase {
@@ -144,7 +175,8 @@ private struct Detaching {
     }
 
     private mutating func linked(_ object: ObjectBase, _ depth: Int) -> ObjectBase? {
-        depth > 0 ? started(object, depth - 1) : copies[Source(object)]
+        if keepsLinks, !object.classSchema.isEmbedded { return object.isInvalidated ? nil : object }
+        return depth > 0 ? started(object, depth - 1) : copies[Source(object)]
     }
 
     /// Copies lists and dictionaries with their elements, because those of a managed object are views of it. `level` is

@@ -178,6 +178,7 @@ extension Realm {
     public func commitWrite(withoutNotifying tokens: [NotificationToken] = []) throws {
         core.check()
         guard core.isWriting else { core.refuseEnd("commit") }
+        core.requireNoSavepoint()
         try commit(silent: tokens)
     }
 
@@ -213,6 +214,7 @@ extension Realm {
             core.afterRollback()
             throw core.error("write", error)
         }
+        core.settings.undo?.didCommit()
         core.settings.writeFate?.committed(in: core)
         CommitNotifications.committed(core.settings.database, by: core.notifier)
         for work in core.takeAfterWrite() { work() }
@@ -251,6 +253,7 @@ extension Realm {
             for work in waiting { work() }
             throw core.error("write", error)
         }
+        core.settings.undo?.didCommit()
         core.didShowOtherVersion()
         core.notifier?.didCommit(silent: [])
     }
@@ -380,6 +383,7 @@ extension RealmCore {
         reloadTables()
         // Before observers' blocks are called: they may change objects, begin to observe, or trap.
         noteWriteStart()
+        settings.undo?.didBegin()
         Logger.log(.trace, "DB: Begin write: \(settings.place.name)")
         WriteHook.didBegin?(self)
         guard notifier != nil || tracker != nil else { return }
@@ -445,12 +449,14 @@ extension RealmCore {
         // A write in progress fails when it is committed. If no version can be read, the next refresh or write
         // reports why.
         guard !isWriting, (try? session.comeBack()) == true else { return }
+        settings.undo?.removeAll()
         afterRollback()
     }
 
     func afterRollback() {
         reloadTables()
         noteRollback()
+        settings.undo?.didRollBack()
         settings.writeFate?.rollBack()
         for work in takeAfterWrite() { work() }
         notifier?.schedule()

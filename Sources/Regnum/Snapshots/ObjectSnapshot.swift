@@ -135,9 +135,12 @@ extension RealmCollection where Element: ObjectBase {
 }
 
 /// Reads objects, and records the objects that contain the current one.
-private struct TakingSnapshot {
+struct TakingSnapshot {
     /// Snapshots are nested: a longer chain would need too much of the stack to be compared and released.
     private static let limit = 100
+    /// True if a link is represented by the identity of its target instead of by its primary key. Only snapshots of
+    /// this kind, taken while the targets exist, can then be compared.
+    var identifiesTargets = false
     private var above: [(context: UnsafeMutableRawPointer?, key: UInt64, instance: ObjectIdentifier)] = []
 
     mutating func object(_ object: ObjectBase, _ depth: Int) -> ObjectSnapshot {
@@ -178,6 +181,11 @@ private struct TakingSnapshot {
         let isEmbedded = schema.type.isEmbedded()
         if isEmbedded || depth > 0, above.count <= Self.limit, !isInside(object) {
             return .object(self.object(object, isEmbedded ? depth : depth - 1))
+        }
+        if identifiesTargets {
+            let place = Self.place(object)
+            let number = place.context == nil ? UInt64(UInt(bitPattern: place.instance)) : place.key
+            return .link(place.context == nil ? "" : schema.name, .int(Int(truncatingIfNeeded: number)))
         }
         guard let place = schema.primaryKey else { return .link(schema.name, .null) }
         return .link(schema.name, value(schema.properties[place].get(object), 0))

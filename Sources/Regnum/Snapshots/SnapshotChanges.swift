@@ -58,3 +58,27 @@ extension ObjectSnapshot {
         }
     }
 }
+
+extension SnapshotValue {
+    /// Returns whether both are the same as stored: texts and numbers are compared by their bytes, sets in any order.
+    /// `==` treats texts as equal that differ only in normalisation, also the two zeros, and a NaN as different from
+    /// itself.
+    static func areIdentical(_ left: SnapshotValue?, _ right: SnapshotValue?) -> Bool {
+        switch (left, right) {
+        case (.string(let left)?, .string(let right)?): left.utf8.elementsEqual(right.utf8)
+        case (.float(let left)?, .float(let right)?): left.bitPattern == right.bitPattern
+        case (.double(let left)?, .double(let right)?): left.bitPattern == right.bitPattern
+        case (.list(let left)?, .list(let right)?):
+            left.count == right.count && zip(left, right).allSatisfy { areIdentical($0, $1) }
+        case (.set(let left)?, .set(let right)?):
+            left.count == right.count
+                && (zip(left, right).allSatisfy { areIdentical($0, $1) } || Set(left) == Set(right))
+        case (.map(let left)?, .map(let right)?):
+            left.count == right.count && left.allSatisfy { areIdentical($0.value, right[$0.key]) }
+        case (.object(let left)?, .object(let right)?):
+            left.className == right.className && left.names == right.names
+                && left.names.allSatisfy { areIdentical(left[$0], right[$0]) }
+        default: left == right
+        }
+    }
+}

@@ -92,6 +92,8 @@ final class WriteOutcome: Sendable {
         var isRolledBack = false
         var isOutcomeWanted = false
         var outcome: RealmCore?
+        /// The outcomes of savepoints of the write.
+        var parts: [WriteOutcome] = []
     }
     private let state = Lock(State())
 
@@ -102,8 +104,12 @@ final class WriteOutcome: Sendable {
 
     func wantOutcome() { state.withLock { $0.isOutcomeWanted = true } }
 
+    /// Makes `part`, the outcome of a savepoint that has ended, end with the write.
+    func join(_ part: WriteOutcome) { state.withLock { $0.parts.append(part) } }
+
     /// Called on the Realm's thread, while it shows the committed version.
     func committed(in core: RealmCore) {
+        for part in state.withLock({ $0.parts }) { part.committed(in: core) }
         // If the version cannot be read, the commit may be failing, which is reported elsewhere.
         guard state.withLock({ $0.isOutcomeWanted }), let outcome = try? core.makeFrozen() else { return }
         state.withLock { if !$0.isRolledBack { $0.outcome = outcome } }
@@ -111,12 +117,13 @@ final class WriteOutcome: Sendable {
 
     /// Any thread; possibly concurrent with `committed`, if the committed changes could not be made durable.
     func rollBack() {
-        let abandoned = state.withLock { state -> RealmCore? in
+        let abandoned = state.withLock { state -> State in
             defer { state = State(isRolledBack: true) }
-            return state.outcome
+            return state
         }
+        for part in abandoned.parts { part.rollBack() }
         // Released after the lock: this may end a Realm.
-        withExtendedLifetime(abandoned) {}
+        withExtendedLifetime(abandoned.outcome) {}
     }
 }
 

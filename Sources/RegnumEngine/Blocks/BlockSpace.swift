@@ -50,6 +50,24 @@ package final class BlockSpace {
         if ref.isPending { sealer.drop(ref) } else { freed.append(ref) }
     }
 
+    /// The blocks at the start of a savepoint.
+    struct Mark {
+        fileprivate var sealer: Sealer.Mark
+        fileprivate var freedCount: Int
+    }
+
+    /// Begins a savepoint. Call after sealing, while no block is half built.
+    func protect() -> Mark { Mark(sealer: sealer.protect(), freedCount: freed.count) }
+
+    /// Ends a savepoint whose changes stay, and every later one.
+    func release(_ mark: Mark) { sealer.release(mark.sealer) }
+
+    /// Ends a savepoint, and every later one, and forgets the blocks that were added and freed since.
+    func restore(_ mark: Mark) {
+        sealer.restore(mark.sealer, isRead: snapshots > 0)
+        freed.removeLast(freed.count - mark.freedCount)
+    }
+
     /// Discards all pending blocks and the list of freed ones. Called after commit or rollback.
     package func reset() {
         sealer.reset()

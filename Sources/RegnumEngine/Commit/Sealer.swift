@@ -67,6 +67,10 @@ package final class Sealer {
     @exclusivity(unchecked) private var shown: [Shown] = []
     /// Spilled blocks that were dropped since.
     @exclusivity(unchecked) private var droppedInFile: [Int] = []
+    /// Blocks before this number belong to the state that a savepoint may restore: they are dropped when it ends.
+    @exclusivity(unchecked) private var protectedCount = 0
+    /// Protected blocks that the transaction no longer needs.
+    @exclusivity(unchecked) private var waitingDrops: [Int] = []
 
     /// `reserving`: bytes of address space for the blocks; if there is less, down to a 256th of that is accepted.
     package init(reserving byteCount: Int = Sealer.reservation) { reserved = byteCount }
@@ -189,6 +193,7 @@ package final class Sealer {
     func dropAll(from index: Int) { for i in index..<entries.count { drop(i) } }
 
     private func drop(_ index: Int) {
+        if index < protectedCount { return waitingDrops.append(index) }
         if index < spilledCount, !entries[index].isDropped { droppedInFile.append(index) }
         entries[index].isDropped = true
     }
@@ -330,6 +335,44 @@ package final class Sealer {
         }
     }
 
+    // MARK: Savepoints
+
+    /// The blocks at the start of a savepoint.
+    struct Mark {
+        fileprivate var count: Int
+        fileprivate var used: Int
+        fileprivate var protectedCount: Int
+        fileprivate var waitingCount: Int
+    }
+
+    /// Protects the blocks added so far: until the savepoint ends, they are not dropped.
+    func protect() -> Mark {
+        defer { protectedCount = entries.count }
+        return Mark(
+            count: entries.count, used: used, protectedCount: protectedCount, waitingCount: waitingDrops.count)
+    }
+
+    /// Ends a savepoint, and every later one, whose changes stay. O(blocks dropped since).
+    func release(_ mark: Mark) {
+        let waiting = waitingDrops[mark.waitingCount...]
+        waitingDrops.removeLast(waiting.count)
+        protectedCount = mark.protectedCount
+        // Those that an outer savepoint protects wait again.
+        for index in waiting { drop(index) }
+    }
+
+    /// Ends a savepoint, and every later one, and discards the blocks added since, whose memory is used again unless
+    /// they were spilled, or `isRead`, that is, another session may read them. O(blocks added since).
+    func restore(_ mark: Mark, isRead: Bool) {
+        waitingDrops.removeLast(waitingDrops.count - mark.waitingCount)
+        protectedCount = mark.protectedCount
+        guard spilledCount <= mark.count, !isRead else { return dropAll(from: mark.count) }
+        while let last = fixups.last, last.owner >= mark.count { fixups.removeLast() }
+        entries.removeLast(entries.count - mark.count)
+        touched = max(touched, used)
+        used = mark.used
+    }
+
     /// Discards all blocks. Returns the buffer's memory to the system if more than `keptByteCount` bytes were touched.
     package func reset() {
         if isEncrypted { sealedMemory?.discard(0..<used) }
@@ -337,6 +380,8 @@ package final class Sealer {
         for part in shown { memory?.renew(part.bytes) }
         shown.removeAll()
         droppedInFile.removeAll(keepingCapacity: true)
+        waitingDrops.removeAll(keepingCapacity: true)
+        protectedCount = 0
         spilledCount = 0
         spilledByteCount = 0
         touched = max(touched, used)

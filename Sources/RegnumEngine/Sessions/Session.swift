@@ -43,6 +43,8 @@ package final class Session {
     private(set) var ticket: CommitTicket?
     /// In a write: the rule that it breaks; see Session+Refusals.
     var refusal: EngineError?
+    /// In a write: the savepoints that have not ended, outermost first; see Session+Savepoints.
+    var savepoints: [Savepoint] = []
     /// In a write: receives the progress of work on whole tables, and may cancel it; see Session+WholeTables.
     package var watch: TableProgress?
     var isCalledOff = false
@@ -125,7 +127,7 @@ package final class Session {
             database.versions.unpin(current.number)
         }
         tables.removeAll()
-        beforeWrite = nil
+        (beforeWrite, savepoints) = (nil, [])
         state.deallocate()
     }
 
@@ -392,7 +394,7 @@ package final class Session {
         "The transaction writes more than there is address space for: commit it in parts.")
 
     /// If address space is scarce: throws if there is not enough left to seal the changes.
-    private func requireRoomToSeal() throws(EngineError) {
+    func requireRoomToSeal() throws(EngineError) {
         guard space.sealer.isScarce else { return }
         let (held, packing) = unsealedByteCounts()
         if space.sealer.isNearlyFull(with: held + packing) { throw Self.noRoom }
@@ -460,6 +462,7 @@ package final class Session {
     ) throws(EngineError) -> Database.Made {
         precondition(state.pointee.isWriting, "no write to commit")
         precondition(!isCalledOff, "a cancelled write cannot be committed")
+        releaseSavepoints()
         let made: Database.Made
         do throws(EngineError) {
             try checkRules()
@@ -503,6 +506,7 @@ package final class Session {
         precondition(state.pointee.isWriting, "no write to roll back")
         database.forgetSpill()
         space.reset()
+        savepoints = []
         if let beforeWrite { show(again: beforeWrite) }
         beforeWrite = nil
         state.pointee.isWriting = false

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random changes of objects of every column type, compared with plain dictionaries: commits, rollbacks, reopened files,
-// a second session that reads, and an integrity check after each.
+// Random changes of objects of every column type, compared with plain dictionaries: commits, rollbacks, savepoints,
+// reopened files, a second session that reads, and an integrity check after each.
 
 import RegnumEngine
 import RegnumSimulation
@@ -207,6 +207,35 @@ private struct ModelRun {
         let session = try database.makeSession()
         let before = (rows, lists)
         try session.beginWrite()
+        try change(session)
+        if random.below(3) == 0 { try savepoint(session, depth: 2) }
+        if random.below(6) == 0 {
+            session.rollbackWrite()
+            (rows, lists) = before
+            try expect(session)
+        } else {
+            try expect(session)
+            try session.commitWrite()
+            try expect(session)
+        }
+    }
+
+    /// Changes the table within a savepoint and, up to `depth`, within nested ones; undoes about half of them.
+    private mutating func savepoint(_ session: Session, depth: Int) throws {
+        let before = (rows, lists)
+        let savepoint = try session.beginSavepoint()
+        try change(session)
+        if depth > 1 { for _ in 0..<random.below(3) { try self.savepoint(session, depth: depth - 1) } }
+        if random.below(2) == 0 {
+            session.rollBack(to: savepoint)
+            (rows, lists) = before
+            try expect(session)
+        } else {
+            try session.release(savepoint)
+        }
+    }
+
+    private mutating func change(_ session: Session) throws {
         let table = try #require(session.table(named: "Person"))
         for _ in 0..<random.below(12) { try insert(table) }
         // More than one group; less often with many columns, because each is checked three times in a transaction.
@@ -223,15 +252,6 @@ private struct ModelRun {
         if random.below(40) == 0 {
             try table.deleteAll()
             (rows, lists) = ([:], [:])
-        }
-        if random.below(6) == 0 {
-            session.rollbackWrite()
-            (rows, lists) = before
-            try expect(session)
-        } else {
-            try expect(session)
-            try session.commitWrite()
-            try expect(session)
         }
     }
 

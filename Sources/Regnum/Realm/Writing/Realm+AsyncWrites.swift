@@ -50,6 +50,7 @@ extension Realm {
     ) -> AsyncTransactionId {
         core.check()
         guard core.isWriting else { core.refuseEnd("commit") }
+        core.requireNoSavepoint()
         return core.asyncWrites().commit(onComplete)
     }
 
