@@ -39,7 +39,7 @@ struct GuideSamplesTests {
                 #expect(compiled.contains(Self.words(sample)), "\(name): \(sample)")
             }
         }
-        #expect(names.count == 19)
+        #expect(names.count == 20)
         #expect(count >= 25)
     }
 
@@ -88,5 +88,11 @@ struct GuideSamplesTests {
         }
         #expect(try Guide.ownRealm().isEmpty)
         #expect(Guide.raising().schemaVersion == 2 && Guide.migrating().schemaVersion == 3)
+    }
+
+    @Test("The samples for servers do what the guide says")
+    func servers() async throws {
+        try await Guide.serving(
+            Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [Guide.Dog.self]))
     }
 }
