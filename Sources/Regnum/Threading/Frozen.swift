@@ -12,8 +12,6 @@
 //
 // An accessor's own stored properties, which the schema ignores, are not covered: the class of the model declares them.
 
-internal import RegnumEngine
-
 /// A frozen object that can be sent to any task, actor or thread.
 ///
 /// ```swift

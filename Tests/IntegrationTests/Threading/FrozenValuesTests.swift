@@ -4,6 +4,7 @@
 import Dispatch
 import Foundation
 import RealmSwift
+import RegnumEngine
 import RegnumTestKit
 import Testing
 
