@@ -19,7 +19,7 @@ public enum PoolChange: Sendable, Hashable {
 }
 
 /// An object as a listener of `RealmPool.changes` receives it.
-public struct PoolObject: Sendable, Hashable {
+public struct PoolObject: Sendable, Hashable, Encodable {
     /// The position in the results: for deletions before the change, otherwise after it.
     public let position: Int
     /// The primary key; nil if the class has none.
@@ -29,7 +29,7 @@ public struct PoolObject: Sendable, Hashable {
 }
 
 /// All objects of the results at one version.
-public struct PoolContents: Sendable, Hashable {
+public struct PoolContents: Sendable, Hashable, Encodable {
     /// The version of the file.
     public let version: UInt64
     /// The objects in their order.
@@ -37,7 +37,7 @@ public struct PoolContents: Sendable, Hashable {
 }
 
 /// The changes from one version of the results to a later one.
-public struct PoolUpdate: Sendable, Hashable {
+public struct PoolUpdate: Sendable, Hashable, Encodable {
     /// The version of the file after the changes.
     public let version: UInt64
     /// The objects that are no longer among the results: deleted, or changed so that they do not match any more. With
