@@ -50,7 +50,7 @@ actor PoolObserver {
             return (broadcast, try contents(known.reader, core))
         }
         let reader = PoolObjectReader(state, binding, snapshots: source.snapshots)
-        let broadcast = PoolBroadcast { [weak self] in Task { await self?.dropEnded() } }
+        let broadcast = PoolBroadcast { [weak self] in Task { [weak self] in await self?.dropEnded() } }
         let observer = PoolResultsObserver(watched, reader, region: watched.region(nil)) { [weak broadcast] update in
             broadcast?.send(update)
         }
