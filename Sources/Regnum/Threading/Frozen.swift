@@ -39,7 +39,7 @@ public struct Frozen<T: ObjectBase>: @unchecked Sendable {
 
     fileprivate init(frozen object: T) { self.object = object }
 
-    // Less specific than the others, which win for the optional links of classes that claim to be `Sendable`.
+    // The disfavoured subscripts lose to those of objects, even for classes that are declared `Sendable`.
 
     /// The value of a property, or of a computed property of the class.
     @_disfavoredOverload
@@ -58,6 +58,7 @@ public struct Frozen<T: ObjectBase>: @unchecked Sendable {
     }
 
     /// The values in a list or a set. O(values).
+    @_disfavoredOverload
     public subscript<Base: RealmCollection>(
         dynamicMember path: KeyPath<T, Base>
     ) -> [Base.Element] where Base.Element: Sendable {
