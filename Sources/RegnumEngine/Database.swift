@@ -237,6 +237,10 @@ package final class Database: @unchecked Sendable {
     /// True if the file opens with that key, or without a key if it is nil.
     func fits(_ key: EncryptionKey?) -> Bool { (try? FileProtection(header, key, path: path)) != nil }
 
+    /// The syncs that have made queued commits of this process durable, and the number of these commits. One sync covers
+    /// all commits that were queued when it began.
+    package var commitGroups: (syncs: UInt64, commits: UInt64) { queue.monitor.withLock { queue.groups } }
+
     // MARK: Versions that are kept
 
     /// The number of versions from the oldest that is read, in this process or another, to the newest. Versions read

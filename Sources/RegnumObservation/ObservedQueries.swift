@@ -7,7 +7,8 @@ package import RegnumQuery
 
 /// Confined to the session's thread.
 package final class ObservedQueries {
-    struct Key: Hashable {
+    /// Equal for queries that share one `ObservedQuery`. Valid while the query exists.
+    package struct Key: Hashable {
         var table: TableKey
         /// Set for a query that cannot be shared.
         var identity: ObjectIdentifier?
@@ -71,7 +72,7 @@ package final class ObservedQueries {
         tables.contains(table) && queries[key(query, of: table)]?.query != nil
     }
 
-    func key(_ query: ObjectQuery?, of table: TableKey) -> Key {
+    package func key(_ query: ObjectQuery?, of table: TableKey) -> Key {
         var key = Key(table: table)
         guard let query else { return key }
         if QueryRegion(query).namesKeys {

@@ -20,6 +20,8 @@ final class RealmSettings {
     /// Asynchronous writes that have not finished; nil if there has never been one.
     var asyncWrites: AsyncWrites?
     var autorefresh = true
+    /// Set for the Realms of a `RealmPool`.
+    var poolRole: PoolRole?
     /// Verifies the file in the background while the Realm is open; nil if nothing is verified.
     var proof: BackgroundProof?
     /// The classes as queries see them, by table. Columns do not change while a Realm is open.

@@ -245,6 +245,8 @@ package final class ClassBinding {
         object.rowRollbacks = Int32(truncatingIfNeeded: rollbackFloors.count)
         object.rowEpoch = .min
         if object.hasMadeCollections(at: schema.collectionOffsets) { repointCollections(of: object, at: nil) }
+        // As in `bind`: otherwise several threads could look the row up at the same time.
+        if isFrozen { _ = object.resolve() }
     }
 
     /// Points the collections that an accessor has created at its new row. A collection that is referenced elsewhere,

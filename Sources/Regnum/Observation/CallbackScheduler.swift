@@ -9,10 +9,16 @@ internal import RegnumSystem
 enum CallbackScheduler: Sendable {
     case main
     case queue(DispatchQueue)
+    /// A queue of a pool: its Realms are refreshed before each use, so between uses they advance only now and then, to
+    /// release old versions.
+    case idleQueue(DispatchQueue)
     case actor(ActorMailbox)
     case runLoop(WakeableLoop)
     /// A thread without a scheduler: callbacks run only when the test kit asks for them.
     case none
+
+    /// How long a Realm of a pool may keep an old version while it is not used.
+    private static let idleDelay = DispatchTimeInterval.milliseconds(10)
 
     /// The scheduler of the calling thread; nil if it runs no run loop that could call back.
     static func ofCaller(_ queue: DispatchQueue?) -> CallbackScheduler? {
@@ -29,6 +35,7 @@ enum CallbackScheduler: Sendable {
         switch self {
         case .main: MainTurns.perform(work)
         case .queue(let queue): queue.async(execute: work)
+        case .idleQueue(let queue): queue.asyncAfter(deadline: .now() + Self.idleDelay, execute: work)
         case .actor(let mailbox): mailbox.perform(work)
         case .runLoop(let loop): loop.perform(work)
         case .none: break
@@ -41,6 +48,9 @@ extension RealmCore {
     var deliveryPlace: CallbackScheduler? {
         if let notifier { return notifier.place }
         if let mailbox = settings.mailbox { return .actor(mailbox) }
+        if let role = settings.poolRole, role.isRefreshedWhenUsed, let queue = settings.queue {
+            return .idleQueue(queue)
+        }
         return .ofCaller(settings.queue)
     }
 }

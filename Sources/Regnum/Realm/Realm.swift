@@ -199,6 +199,7 @@ extension Realm {
         core.check()
         if core.isFrozen { misuse("Can't perform transactions on a frozen Realm") }
         if core.isReadOnly { misuse("Can't perform transactions on read-only Realms.") }
+        core.refuseWriteOfReader()
         if core.isWriting { core.refuseBegin() }
     }
 
@@ -348,9 +349,26 @@ extension RealmCore {
             if let words = selfWait { misuse(words) }
         }
         let before = session.version
-        // Observers are notified of durable changes only.
-        try session.beginWrite(settled: notifier != nil)
+        try session.beginWrite(settled: isObserved)
         didBegin(after: before)
+    }
+
+    /// True if observers are to be notified when a write begins at a newer version: of durable changes only, so the
+    /// write waits until earlier commits are durable. All other writes join the queue of the commits that share the
+    /// next sync.
+    private var isObserved: Bool { notifier != nil && (livingObservations > 0 || tracker != nil) }
+
+    /// Like `begin`, but returns false instead of waiting for the writer lock.
+    func tryBegin() throws(EngineError) -> Bool {
+        OrphanedWrites.endAbandoned()
+        touch()
+        notifier?.beginBeforeWrite()
+        // A called block may have left a write open.
+        if isWriting { return false }
+        let before = session.version
+        guard try session.tryBeginWrite(settled: isObserved) else { return false }
+        didBegin(after: before)
+        return true
     }
 
     /// Like `begin`, with the writer lock that was reserved under `number`; false if another writer has taken it.
@@ -360,16 +378,17 @@ extension RealmCore {
         // A called block may have left a write open.
         if isWriting { return false }
         let before = session.version
-        guard try session.beginWrite(acceptingTurn: number, settled: notifier != nil) else { return false }
+        guard try session.beginWrite(acceptingTurn: number, settled: isObserved) else { return false }
         didBegin(after: before)
         return true
     }
 
-    /// Like `begin(acceptingTurn:)`. Also throws if too many versions are kept alive, which is checked once the writer
-    /// lock is held; the write has then been rolled back.
-    func beginAsync(acceptingTurn number: UInt64) throws(Realm.Error) -> Bool {
+    /// Like `begin(acceptingTurn:)`; without a number, like `tryBegin`. Also throws if too many versions are kept
+    /// alive, which is checked once the writer lock is held; the write has then been rolled back.
+    func beginAsync(acceptingTurn number: UInt64? = nil) throws(Realm.Error) -> Bool {
         do throws(EngineError) {
-            guard try begin(acceptingTurn: number) else { return false }
+            let hasBegun = if let number { try begin(acceptingTurn: number) } else { try tryBegin() }
+            guard hasBegun else { return false }
         } catch { throw self.error("begin a write in", error) }
         guard isWriting else { return true }
         do throws(Realm.Error) { try checkVersionLimit() } catch {

@@ -13,7 +13,7 @@ enum RealmOpening {
     /// the settings contradict each other or those of the Realm open here.
     static func open(
         _ configuration: Realm.Configuration, queue: DispatchQueue?, actor: (any Actor)? = nil,
-        origin: SessionOrigin? = nil
+        origin: SessionOrigin? = nil, poolRole: PoolRole? = nil
     ) throws -> RealmCore {
         let place = try configuration.validated()
         let confinement =
@@ -43,6 +43,7 @@ enum RealmOpening {
         let database = try write?.session.database ?? openDatabase(configuration, place)
         let settings = RealmSettings(
             configuration: configuration, place: place, database: database, schema: schema, queue: queue)
+        settings.poolRole = poolRole
         if write == nil { try settings.verify(configuration) }
         let session: Session
         if let write {

@@ -162,6 +162,8 @@ final class CommitQueue: @unchecked Sendable {
     private var suspect: UInt64?
     /// The number of failed syncs of this process.
     private(set) var failures: UInt64 = 0
+    /// The number of syncs that made queued commits durable, and of these commits.
+    private(set) var groups: (syncs: UInt64, commits: UInt64) = (0, 0)
     /// The background thread waits from here before it syncs or tries again.
     private var waitsSince: UInt64 = 0
 
@@ -342,6 +344,7 @@ final class CommitQueue: @unchecked Sendable {
     func succeed(_ work: Work) -> [@Sendable (EngineError?) -> Void] {
         let done = Self.settle(commits.prefix(work.count), as: .durable)
         commits.removeFirst(work.count)
+        if work.count > 0 { groups = (groups.syncs + 1, groups.commits + UInt64(work.count)) }
         durable = work.last?.version.number ?? work.newest
         covered = work.last != nil && work.manifest == nil ? durable : work.durable
         durableSlot = work.offset

@@ -34,6 +34,16 @@ extension Database {
         return false
     }
 
+    /// Like `tryEnterWriter`, but also returns false if it is the turn of other processes: queued commits have kept the
+    /// cross-process writer lock for as long as they may.
+    func tryEnterWriterInTurn() throws(EngineError) -> Bool {
+        let heldSince = queue.monitor.withLock { queue.processLock.isHeld ? queue.processLock.acquiredAt : nil }
+        if let heldSince, MonotonicClock.now() - heldSince > options.longestHold, shared?.hasCompany ?? false {
+            return false
+        }
+        return try tryEnterWriter()
+    }
+
     /// Takes the cross-process writer lock, unless it is still held for queued commits. Returns false if another
     /// process holds it and `waits` is false.
     private func lockAcrossProcesses(

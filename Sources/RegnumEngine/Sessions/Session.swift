@@ -295,6 +295,15 @@ package final class Session {
         return true
     }
 
+    /// Like `beginWrite`, without waiting for the writer lock: false if another thread or process holds it or waits for
+    /// it.
+    package func tryBeginWrite(settled: Bool = false) throws(EngineError) -> Bool {
+        precondition(!state.pointee.isWriting && !isFrozen, "a write inside a write")
+        guard try database.tryEnterWriterInTurn() else { return false }
+        try startWrite(settled)
+        return true
+    }
+
     private func startWrite(_ settled: Bool) throws(EngineError) {
         database.writerLock.setHolder(WriterLockHolder(.thread(CurrentThread.id), origin: origin))
         do throws(EngineError) {

@@ -193,7 +193,7 @@ extension Guide {
     }
 
     static func freezing(_ realm: Realm) throws {
-        nonisolated(unsafe) let snapshot = realm.objects(Dog.self).freeze()
+        let snapshot = FrozenResults(realm.objects(Dog.self))
         DispatchQueue.global().async {
             show(snapshot.count)
         }
@@ -314,6 +314,51 @@ extension Guide {
     static func followChanges(_ realm: Realm, _ cursor: ChangeCursor) async throws {
         for try await batch in try realm.changeFeed(since: cursor) {
             show(batch.cursor)
+        }
+    }
+}
+
+// Servers
+extension Guide {
+    static func serving(_ configuration: Realm.Configuration) async throws {
+        let pool = try await RealmPool(configuration: configuration, readers: 4)
+        let id = try await pool.write { realm in
+            realm.create(Dog.self, value: ["name": "Rex", "age": 3] as [String: Any]).id
+        }
+        let name = try await pool.read { realm in
+            realm.object(ofType: Dog.self, forPrimaryKey: id)?.name
+        }
+        #expect(name == "Rex")
+        let dogs = try await pool.read { realm in
+            FrozenResults(realm.objects(Dog.self).where { $0.age > 2 }.sorted(byKeyPath: "name"))
+        }
+        for dog in dogs.prefix(10) { show(dog.name, dog.age) }
+        #expect(dogs.map(\.name) == ["Rex"])
+        try await stopping(pool)
+        let metrics = pool.metrics
+        show(metrics.writes.waiting, metrics.writes.completed, metrics.writes.timeWaited, metrics.syncs)
+        #expect(metrics.writes.completed == 1)
+    }
+
+    static func passingOn(_ pool: RealmPool) async throws {
+        let changes = pool.changes(snapshots: true) { realm in realm.objects(Dog.self).where { $0.age > 2 } }
+        for try await change in changes {
+            switch change {
+            case .contents(let contents): show("all", contents.version, contents.objects)
+            case .update(let update):
+                show("change", update.version, update.deletions.map(\.primaryKey), update.insertions)
+            }
+        }
+    }
+
+    static func serve(_ pool: RealmPool) async throws {}
+
+    static func stopping(_ pool: RealmPool) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await pool.runUntilCancelled() }
+            group.addTask { try await serve(pool) }
+            _ = try await group.next()
+            group.cancelAll()
         }
     }
 }

@@ -89,4 +89,10 @@ struct GuideSamplesTests {
         #expect(try Guide.ownRealm().isEmpty)
         #expect(Guide.raising().schemaVersion == 2 && Guide.migrating().schemaVersion == 3)
     }
+
+    @Test("The samples for servers do what the guide says")
+    func servers() async throws {
+        try await Guide.serving(
+            Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [Guide.Dog.self]))
+    }
 }

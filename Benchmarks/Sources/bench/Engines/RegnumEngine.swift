@@ -3,6 +3,7 @@
 
 import Foundation
 import RealmSwift
+import Synchronization
 
 final class RegnumEngine: Engine {
     let name = EngineName.ours
@@ -84,6 +85,31 @@ final class RegnumEngine: Engine {
     func insertOneByOne(_ rows: [PersonRow]) throws {
         let realm = try opened()
         for row in rows { try realm.write { realm.add(Person(row)) } }
+    }
+
+    /// One durable write for each row, by `count` tasks at once, through a pool.
+    func insertFromTasks(_ count: Int, _ rows: [PersonRow], _ path: String) throws {
+        let settings = configuration(path, indexed: false)
+        let failures = Mutex<[String]>([])
+        let done = DispatchSemaphore(value: 0)
+        Task.detached {
+            do {
+                let pool = try await RealmPool(configuration: settings, readers: 1)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for first in 0..<count {
+                        let own = stride(from: first, to: rows.count, by: count).map { rows[$0] }
+                        group.addTask {
+                            for row in own { try await pool.write { realm in realm.add(Person(row)) } }
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+                await pool.close()
+            } catch { failures.withLock { $0.append("\(error)") } }
+            done.signal()
+        }
+        done.wait()
+        if let first = failures.withLock({ $0.first }) { throw Failure(first) }
     }
 
     func setAges(_ changes: [(row: Int, age: Int)]) throws -> Bool {

@@ -31,6 +31,21 @@ extension Workload {
                 .whole((run.rows + run.newRows(run.effort.singleWrites)).reduce(0) { $0 + $1.age })
             }),
         Workload(
+            id: "G16P", title: "G16 by 32 tasks of a pool", unit: .nanosecondsPerOperation, fixture: .copy,
+            operations: { $0.effort.singleWrites },
+            timed: { run in
+                guard let engine = run.engine as? RegnumEngine else { return nil }
+                try engine.insertFromTasks(32, run.newRows(run.effort.singleWrites), run.path)
+                return .whole(0)
+            },
+            inspect: { run in
+                _ = try run.engine.refresh(times: 1)
+                return .whole(try run.engine.sumAllAges() ?? -1)
+            },
+            expected: { run in
+                .whole((run.rows + run.newRows(run.effort.singleWrites)).reduce(0) { $0 + $1.age })
+            }),
+        Workload(
             id: "I3", title: "one insert per write, in memory, all rows there",
             unit: .nanosecondsPerOperation,
             fixture: .memory,

@@ -74,6 +74,7 @@ extension RealmCore {
         check()
         if isFrozen { misuse("Can't perform transactions on a frozen Realm") }
         if isReadOnly { misuse("Can't perform transactions on read-only Realms.") }
+        refuseWriteOfReader()
         if let known = settings.asyncWrites { return known }
         guard let place = deliveryPlace else {
             misuse(
