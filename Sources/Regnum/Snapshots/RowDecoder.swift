@@ -185,7 +185,7 @@ final class RowDecoder {
         return !Unmanaged<AnyObject>.fromOpaque(box).isHeldOnce
     }
 
-    /// Lets go of a decoder for which `isPrivate` is false. It stays at its object, so that a decoder that was kept
+    /// Releases a decoder for which `isPrivate` is false. It stays at its object, so that a decoder that was kept
     /// remains correct. A container that was kept does not retain the decoder: then the decoder is never freed, and its
     /// use is a programmer error. Call it while the object is alive.
     static func dismiss(_ decoder: Unmanaged<RowDecoder>) {
