@@ -68,7 +68,7 @@ struct JSONObjectsTests {
 
     private static let rex = """
         [{"id": "r", "name": "Rex", "age": 4, "weight": 2.5, "price": "19.99", "isGood": false,
-          "born": "2020-05-01T12:00:00.25Z", "photo": "AQI=", "chip": "00112233-4455-6677-8899-AABBCCDDEEFF",
+          "born": "2020-05-01T12:00:00.250Z", "photo": "AQI=", "chip": "00112233-4455-6677-8899-AABBCCDDEEFF",
           "tag": "0123456789abcdef01234567", "mood": "wild", "moods": ["wild", "calm"], "any": [1, "x", {"k": null}],
           "owner": {"id": 7, "name": "Ann", "address": {"street": "High", "lines": ["a", "b"]}},
           "friends": ["b", {"id": "c", "owner": 7}], "walkers": {"mon": 7, "tue": null}, "toys": [{"name": "ball"}],
@@ -92,7 +92,7 @@ struct JSONObjectsTests {
         #expect(rex.owner?.address.map { Array($0.lines) } == ["a", "b"])
         #expect(rex.friends.map(\.name) == ["Bo", "unnamed"] && rex.friends[1].owner?.id == 7)
         #expect(rex.walkers.count == 2 && rex.walkers["mon"]??.id == 7)
-        #expect(rex.toys.map(\.name) == ["ball"] && rex.numbers.sorted() == [1, 3] && rex.sizes["collar"] == 10.5)
+        #expect(rex.toys.map(\.name) == ["ball"] && Array(rex.numbers) == [1, 3] && rex.sizes["collar"] == 10.5)
         #expect(realm.objects(Owner.self).count == 1 && !realm.isInWriteTransaction)
     }
 
@@ -195,7 +195,7 @@ struct JSONObjectsTests {
         #expect(
             String(decoding: try realm.encode(from: owner), as: UTF8.self)
                 == #"{"address":{"lines":[],"street":"s"},"id":7,"name":"Ann/\""}"#)
-        let toy = JSONModels.Toy(value: ["name": "a", "parts": [["name": "b"]]])
+        let toy = JSONModels.Toy(value: ["name": "a", "parts": [["name": "b"]]] as [String: Any])
         #expect(
             String(decoding: try realm.encode(from: [toy]), as: UTF8.self)
                 == #"[{"name":"a","parts":[{"name":"b","parts":[]}]}]"#)
@@ -204,7 +204,7 @@ struct JSONObjectsTests {
     @Test("A value without a form in JSON throws its path")
     func unencodable() throws {
         let realm = try JSONModels.realm()
-        let dog = Dog(value: ["id": "d", "weight": Float.nan])
+        let dog = Dog(value: ["id": "d", "weight": Float.nan] as [String: Any])
         let error = #expect(throws: JSONObjectError.self) { try realm.encode(from: [dog]) }
         #expect(error?.description == "[0].weight: nan has no form in JSON")
         let toy = JSONModels.Toy()

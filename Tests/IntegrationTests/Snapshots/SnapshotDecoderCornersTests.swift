@@ -21,7 +21,7 @@ enum DecodedModels {
         try realm.write {
             var next: Node?
             for id in (0..<3).reversed() {
-                let node = realm.create(Node.self, value: ["id": id, "name": "n\(id)"])
+                let node = realm.create(Node.self, value: ["id": id, "name": "n\(id)"] as [String: Any])
                 node.next = next
                 if let next { node.others.append(objectsIn: [next, node]) }
                 next = node
@@ -172,10 +172,12 @@ struct SnapshotDecoderCornersTests {
         let nodes = realm.objects(Node.self)
         nonisolated(unsafe) let unchecked = realm
         let values = try Interrupted.$body.withValue({ id in
-            try? unchecked.write {
-                unchecked.object(ofType: Node.self, forPrimaryKey: id)?.name = "changed \(id)"
-                for other in 0..<3 { unchecked.create(Node.self, value: ["id": 10 * (id + 1) + other, "name": "x"]) }
-            }
+            do {
+                try unchecked.write {
+                    unchecked.object(ofType: Node.self, forPrimaryKey: id)?.name = "changed \(id)"
+                    for other in 0..<3 { unchecked.create(Node.self, value: ["id": 10 * (id + 1) + other]) }
+                }
+            } catch { Issue.record(error) }
         }) { try nodes.snapshots(as: Interrupted.self) }
         #expect(values.map(\.name).sorted() == ["changed 0", "changed 1", "changed 2"])
         #expect(values.first { $0.id == 0 }?.nextName.map { ["n1", "changed 1"].contains($0) } == true)

@@ -111,12 +111,14 @@ struct TypedSnapshotsTests {
             (full.data, full.date) = (Data([0, 255]), Date(timeIntervalSince1970: 1.5))
             (full.decimal, full.any) = (try Decimal128(string: "1.25"), .int(7))
             (full.objectId, full.uuid) = (try ObjectId(string: "0123456789abcdef01234567"), UUID())
-            (full.rank, full.mood, full.metres, full.label) = (.high, .wild, .init(5), .init("l"))
+            (full.rank, full.mood) = (.high, .wild)
+            (full.metres, full.label) = (Contract.Metres(5), Contract.Label("l"))
             (full.optBool, full.optInt, full.optInt8, full.optInt16) = (false, 0, 8, 16)
             (full.optInt32, full.optInt64, full.optFloat, full.optDouble) = (32, 64, 0.5, 0)
             (full.optString, full.optData, full.optDate) = ("", Data(), Date(timeIntervalSince1970: 0))
             (full.optDecimal, full.optObjectId, full.optUuid) = (0, full.objectId, full.uuid)
-            (full.optRank, full.optMood, full.optMetres, full.optLabel) = (.mid, .calm, .init(6), .init("m"))
+            (full.optRank, full.optMood) = (.mid, .calm)
+            (full.optMetres, full.optLabel) = (Contract.Metres(6), Contract.Label("m"))
             let empty = realm.create(All.self, value: ["pk": 2])
             return (realm, full, empty)
         }
@@ -165,7 +167,7 @@ struct TypedSnapshotsTests {
         let (realm, full, empty) = try Self.realm()
         try realm.write {
             full.link = empty
-            full.part = Contract.Part(value: ["size": 1, "word": "w"])
+            full.part = Contract.Part(value: ["size": 1, "word": "w"] as [String: Any])
             full.list.append(objectsIn: [empty, full, empty])
             full.set.insert(empty)
             full.map["e"] = empty
@@ -201,7 +203,7 @@ struct TypedSnapshotsTests {
         many.uuids.append(UUID())
         many.ranks.append(objectsIn: [.mid, .low])
         many.moods.append(.wild)
-        many.metres.append(.init(9))
+        many.metres.append(Contract.Metres(9))
         many.optInts.append(objectsIn: [1, nil])
         many.optStrings.append(objectsIn: [nil, "x"])
         many.intSet.insert(objectsIn: [5, 4])

@@ -21,7 +21,8 @@ import Testing
         try realm.write {
             for number in 0..<5 {
                 let keeper = realm.create(Keeper.self, value: ["name": "\(number)"])
-                keeper.best = realm.create(Hound.self, value: ["id": number, "name": "hound \(number)"])
+                keeper.best = realm.create(
+                    Hound.self, value: ["id": number, "name": "hound \(number)"] as [String: Any])
             }
         }
         return realm.objects(Keeper.self)
