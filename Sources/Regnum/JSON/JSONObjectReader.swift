@@ -150,7 +150,7 @@ package struct JSONObjectReader {
     /// Text of a JSON value for messages, at most about a hundred characters.
     private static func shown(_ json: Any) -> String {
         let text = json as? String ?? "\(json)"
-        return text.count <= 100 ? text : text.prefix(100) + "..."
+        return text.count <= 100 ? text : String(text.prefix(100)) + "..."
     }
 }
 
@@ -208,13 +208,13 @@ extension JSONObjectReader {
             guard abs(seconds) < 9.2e18 else { throw wanted("seconds since 1970 of a date that can be stored") }
             return Date(timeIntervalSince1970: seconds)
         }
-        guard let date = (json as? String).flatMap(Self.date) else {
+        guard let date = (json as? String).flatMap(Self.parsedDate) else {
             throw wanted("an ISO 8601 text or seconds since 1970")
         }
         return date
     }
 
-    private static func date(_ text: String) -> Date? {
+    private static func parsedDate(_ text: String) -> Date? {
         (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
             ?? (try? Date(text, strategy: .iso8601))
     }

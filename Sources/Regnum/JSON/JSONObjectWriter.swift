@@ -4,7 +4,7 @@
 
 internal import Foundation
 
-/// A JSON value to be encoded. Numbers are not boxed, so that a Bool or a large Int stays what it is.
+/// A JSON value to be encoded. Numbers keep their type: in an `NSNumber` a Bool could become a number.
 indirect enum JSONTree: Encodable {
     case null
     case bool(Bool)

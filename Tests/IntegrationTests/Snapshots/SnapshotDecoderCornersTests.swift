@@ -97,8 +97,8 @@ struct SnapshotDecoderCornersTests {
         #expect(values.map(\.otherNames) == [["n1", "n0"], ["n2", "n1"], []])
     }
 
-    // Sendable: used by the test's thread only.
     struct KeptDecoder: Decodable, @unchecked Sendable {
+        // Sendable: used by the test's thread only.
         let decoder: any Decoder
         init(from decoder: any Decoder) throws { self.decoder = decoder }
         func name() throws -> String {
@@ -130,8 +130,8 @@ struct SnapshotDecoderCornersTests {
         #expect(try nested.map { try $0.name() } == ["n1", "n0"])
     }
 
-    // Sendable: used by the test's thread only.
     struct KeptContainer: Decodable, @unchecked Sendable {
+        // Sendable: used by the test's thread only.
         let container: KeyedDecodingContainer<Keys>
         let name: String
         init(from decoder: any Decoder) throws {
