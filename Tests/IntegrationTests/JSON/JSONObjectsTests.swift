@@ -82,7 +82,8 @@ struct JSONObjectsTests {
         let dogs = try realm.decode(Self.data(Self.rex), as: Dog.self)
         #expect(dogs.map(\.id) == ["r", "b"] && realm.objects(Dog.self).count == 3)
         let rex = dogs[0]
-        #expect(rex.name == "Rex" && rex.age == 4 && rex.weight == 2.5 && !rex.isGood && rex.mood == .wild)
+        #expect(rex.name == "Rex" && rex.age == 4)
+        #expect(rex.weight == 2.5 && !rex.isGood && rex.mood == .wild)
         #expect(rex.price == (try Decimal128(string: "19.99")) && rex.photo == Data([1, 2]))
         #expect(rex.born == Date(timeIntervalSince1970: 1_588_334_400.25))
         #expect(rex.chip?.uuidString == "00112233-4455-6677-8899-AABBCCDDEEFF")
@@ -92,7 +93,8 @@ struct JSONObjectsTests {
         #expect(rex.owner?.address.map { Array($0.lines) } == ["a", "b"])
         #expect(rex.friends.map(\.name) == ["Bo", "unnamed"] && rex.friends[1].owner?.id == 7)
         #expect(rex.walkers.count == 2 && rex.walkers["mon"]??.id == 7)
-        #expect(rex.toys.map(\.name) == ["ball"] && Array(rex.numbers) == [1, 3] && rex.sizes["collar"] == 10.5)
+        #expect(rex.toys.map(\.name) == ["ball"] && Array(rex.numbers) == [1, 3])
+        #expect(rex.sizes["collar"] == 10.5)
         #expect(realm.objects(Owner.self).count == 1 && !realm.isInWriteTransaction)
     }
 
@@ -144,7 +146,7 @@ struct JSONObjectsTests {
         ),
         (#"[{"id": "a", "owner": "Ann"}]"#, "[0].owner: must be a whole number, not Ann"),
         (#"[{"id": "a", "friends": [{"name": "x"}]}]"#, "[0].friends[0]: has no primary key 'id'"),
-        (#"[{"id": "a", "toys": [4]}]"#, "[0].toys[0]: must be an object, not 4: 'Toy' has no primary key"),
+        (#"[{"id": "a", "toys": [4]}]"#, "[0].toys[0]: must be an object, not 4: 'JSONModels_Toy' has no primary key"),
         (#"[{"id": "a", "walkers": {"a.b": 1}}]"#, "[0].walkers: a key must not start with '$' nor contain '.'"),
         (#"[{"id": "a", "sizes": {"x": "y"}}]"#, "[0].sizes.x: must be a number, not y"),
         (#"[{"id": "a", "born": "today"}]"#, "[0].born: must be an ISO 8601 text or seconds since 1970, not today"),
@@ -169,7 +171,7 @@ struct JSONObjectsTests {
         let error = #expect(throws: JSONObjectError.self) {
             try realm.decode(Self.data(#"[{"id": 1, "extra": 1}]"#), as: Owner.self, ignoringUnknownMembers: false)
         }
-        #expect(error?.description == "[0]: 'Owner' has no property 'extra'")
+        #expect(error?.description == "[0]: 'JSONModels_Owner' has no property 'extra'")
     }
 
     @Test("Encoded objects decode to equal objects")

@@ -106,33 +106,62 @@ struct TypedSnapshotsTests {
         let realm = try Contract.allTypes()
         return try realm.write {
             let full = realm.create(All.self, value: ["pk": 1])
-            (full.bool, full.int, full.int8, full.int16, full.int32, full.int64) = (true, -3, -8, -16, -32, 1 << 40)
-            (full.float, full.double, full.string) = (1.5, -2.25, String(repeating: "ä long text ", count: 40))
-            (full.data, full.date) = (Data([0, 255]), Date(timeIntervalSince1970: 1.5))
-            (full.decimal, full.any) = (try Decimal128(string: "1.25"), .int(7))
-            (full.objectId, full.uuid) = (try ObjectId(string: "0123456789abcdef01234567"), UUID())
-            (full.rank, full.mood) = (.high, .wild)
-            (full.metres, full.label) = (Contract.Metres(5), Contract.Label("l"))
-            (full.optBool, full.optInt, full.optInt8, full.optInt16) = (false, 0, 8, 16)
-            (full.optInt32, full.optInt64, full.optFloat, full.optDouble) = (32, 64, 0.5, 0)
-            (full.optString, full.optData, full.optDate) = ("", Data(), Date(timeIntervalSince1970: 0))
-            (full.optDecimal, full.optObjectId, full.optUuid) = (0, full.objectId, full.uuid)
-            (full.optRank, full.optMood) = (.mid, .calm)
-            (full.optMetres, full.optLabel) = (Contract.Metres(6), Contract.Label("m"))
+            full.bool = true
+            full.int = -3
+            full.int8 = -8
+            full.int16 = -16
+            full.int32 = -32
+            full.int64 = 1 << 40
+            full.float = 1.5
+            full.double = -2.25
+            full.string = String(repeating: "\u{e4} long text ", count: 40)
+            full.data = Data([0, 255])
+            full.date = Date(timeIntervalSince1970: 1.5)
+            full.decimal = try Decimal128(string: "1.25")
+            full.objectId = try ObjectId(string: "0123456789abcdef01234567")
+            full.uuid = UUID()
+            full.any = .int(7)
+            full.rank = .high
+            full.mood = .wild
+            full.metres = Contract.Metres(5)
+            full.label = Contract.Label("l")
+            fill(full)
             let empty = realm.create(All.self, value: ["pk": 2])
             return (realm, full, empty)
         }
+    }
+
+    /// Gives each optional property a value.
+    private static func fill(_ full: All) {
+        full.optBool = false
+        full.optInt = 0
+        full.optInt8 = 8
+        full.optInt16 = 16
+        full.optInt32 = 32
+        full.optInt64 = 64
+        full.optFloat = 0.5
+        full.optDouble = 0
+        full.optString = ""
+        full.optData = Data()
+        full.optDate = Date(timeIntervalSince1970: 0)
+        full.optDecimal = 0
+        full.optObjectId = full.objectId
+        full.optUuid = full.uuid
+        full.optRank = .mid
+        full.optMood = .calm
+        full.optMetres = Contract.Metres(6)
+        full.optLabel = Contract.Label("m")
     }
 
     @Test("Every type of property is decoded from managed, frozen, unmanaged and dynamic objects")
     func plain() throws {
         let (realm, full, _) = try Self.realm()
         let value = try full.snapshot(as: TypedValues.Plain.self)
-        #expect(value.bool && value.int == -3 && value.int8 == -8 && value.int16 == -16 && value.int32 == -32)
-        #expect(value.int64 == 1 << 40 && value.float == 1.5 && value.double == -2.25 && value.string == full.string)
-        #expect(value.data == Data([0, 255]) && value.date == Date(timeIntervalSince1970: 1.5) && value.any == 7)
-        #expect(value.decimal == full.decimal && value.objectId == full.objectId && value.uuid == full.uuid)
-        #expect(value.rank == .high && value.mood == .wild && value.metres == 5 && value.label == "l")
+        let expected = TypedValues.Plain(
+            pk: 1, bool: true, int: -3, int8: -8, int16: -16, int32: -32, int64: 1 << 40, float: 1.5, double: -2.25,
+            string: full.string, data: Data([0, 255]), date: Date(timeIntervalSince1970: 1.5), decimal: full.decimal,
+            objectId: full.objectId, uuid: full.uuid, any: 7, rank: .high, mood: .wild, metres: 5, label: "l")
+        #expect(value == expected)
         #expect(try full.freeze().snapshot(as: TypedValues.Plain.self) == value)
         #expect(try full.detached().snapshot(as: TypedValues.Plain.self) == value)
         let row = try #require(realm.dynamicObject(ofType: All.className(), forPrimaryKey: 1))
@@ -146,12 +175,11 @@ struct TypedSnapshotsTests {
     func optionals() throws {
         let (realm, full, empty) = try Self.realm()
         let value = try full.snapshot(as: TypedValues.Optionals.self)
-        #expect(value.optBool == false && value.optInt == 0 && value.optInt8 == 8 && value.optInt16 == 16)
-        #expect(value.optInt32 == 32 && value.optInt64 == 64 && value.optFloat == 0.5 && value.optDouble == 0)
-        #expect(value.optString?.isEmpty == true && value.optData == Data() && value.absent == nil)
-        #expect(value.optDate == Date(timeIntervalSince1970: 0) && value.optDecimal == 0)
-        #expect(value.optObjectId == full.objectId && value.optUuid == full.uuid)
-        #expect(value.optRank == .mid && value.optMood == .calm && value.optMetres == 6 && value.optLabel == "m")
+        let expected = TypedValues.Optionals(
+            optBool: false, optInt: 0, optInt8: 8, optInt16: 16, optInt32: 32, optInt64: 64, optFloat: 0.5,
+            optDouble: 0, optString: "", optData: Data(), optDate: Date(timeIntervalSince1970: 0), optDecimal: 0,
+            optObjectId: full.objectId, optUuid: full.uuid, optRank: .mid, optMood: .calm, optMetres: 6, optLabel: "m")
+        #expect(value == expected)
         for other in [full.freeze(), full.detached()] {
             #expect(try other.snapshot(as: TypedValues.Optionals.self) == value)
         }
