@@ -41,7 +41,7 @@ struct SnapshotDecoderCornersTests {
         var intValue: Int? { nil }
         init(_ text: String) { stringValue = text }
         init?(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
+        init?(intValue: Int) { return nil }
     }
 
     struct ByTexts: Decodable, Sendable {
