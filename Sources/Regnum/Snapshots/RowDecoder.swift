@@ -44,6 +44,8 @@ final class RowDecoder {
 
     // The object in `current` keeps its core alive, which owns the binding.
     unowned(unsafe) let binding: ClassBinding
+    /// That of the binding: reading it through the binding would count a reference.
+    let context: UnsafeMutablePointer<ClassContext>
     /// By index in the schema's properties, and one more that is `missing`. Freed with the decoder.
     let slots: UnsafeMutablePointer<Slot>
     let slotCount: Int
@@ -82,6 +84,7 @@ final class RowDecoder {
     /// Creates a decoder for the objects of a class, as yet without an object. O(properties of the class).
     init(_ binding: ClassBinding, parent: RowDecoder? = nil, key: (any CodingKey)? = nil, depth: Int = 0) {
         self.binding = binding
+        context = binding.context
         self.parent = parent
         self.key = key
         self.depth = depth
@@ -117,7 +120,7 @@ final class RowDecoder {
     /// Makes this the decoder of `object`, which the caller keeps alive until `isPrivate` has been asked.
     func move(to object: ObjectBase) {
         self.object = .passUnretained(object)
-        state = binding.context.pointee.asksForReadColumn ? ClassContext.neverState : usualState
+        state = context.pointee.asksForReadColumn ? ClassContext.neverState : usualState
     }
 
     /// Makes this the decoder of an object that a link leads to.

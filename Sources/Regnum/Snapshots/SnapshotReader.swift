@@ -26,7 +26,7 @@ final class SnapshotReader {
     func begin(_ object: ObjectBase) -> any Decoder {
         guard let context = object.rowContext else { return LiveNode(value: object, path: []) }
         object.requireValid()
-        if let decoder, decoder._withUnsafeGuaranteedRef({ $0.binding.context == context }) {
+        if let decoder, decoder._withUnsafeGuaranteedRef({ $0.context == context }) {
             decoder._withUnsafeGuaranteedRef { $0.move(to: object) }
             return decoder.takeUnretainedValue()
         }
