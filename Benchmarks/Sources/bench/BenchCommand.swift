@@ -10,7 +10,7 @@ struct BenchCommand: ParsableCommand {
         commandName: "bench", abstract: "Measures Regnum beside SQLite and GRDB in one process.",
         subcommands: [
             SearchesCommand.self, ReadsCommand.self, ObserversCommand.self, TasksCommand.self,
-            OpeningCommand.self, EncryptionCommand.self, MigrationsCommand.self, HotCommand.self,
+            OpeningCommand.self, EncryptionCommand.self, MigrationsCommand.self, HotCommand.self, SnapshotsCommand.self,
         ])
 
     @Option(help: "Rows in the database.")

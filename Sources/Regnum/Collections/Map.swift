@@ -284,6 +284,7 @@ extension Map: AnyMap, TracedField {
     }
     static func held(_ value: Any) -> Any? { Regnum.held(value, as: Value.self) }
     static func accepts(_ value: Any) -> Bool { Regnum.accepts(value, as: Value.self) }
+    static func represents(_ value: Any) -> Bool { Regnum.coerced(value, as: Value.self) != nil }
     static func hasForm(for stored: RegnumEngine.Value) -> Bool { formed(stored, as: Value.self) is Value }
 
     func storableElements(of value: Any) -> OwnedElements? {

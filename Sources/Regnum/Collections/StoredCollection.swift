@@ -358,6 +358,8 @@ protocol AnyOwnedCollection: AnyObject {
     static func held(_ value: Any) -> Any?
     /// Returns whether a value of type Any can be an element.
     static func accepts(_ value: Any) -> Bool
+    /// Returns whether the element type can represent a value of type Any.
+    static func represents(_ value: Any) -> Bool
     /// Returns whether the element type can represent a stored value.
     static func hasForm(for stored: Value) -> Bool
     /// Converts a value of type Any to elements to store, for an element type that cannot represent every stored value;

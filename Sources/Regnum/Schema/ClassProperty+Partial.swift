@@ -61,6 +61,14 @@ extension ClassProperty {
         return (type as? any AnyOwnedCollection.Type).map { open($0) } ?? true
     }
 
+    /// Like `accepts`, but false for a value that could be stored and that the type cannot represent.
+    package func represents(_ value: Any) -> Bool {
+        guard isPartial, accepts(value) else { return accepts(value) }
+        if !isOwnedCollection { return coercedRaw(value) != nil }
+        func open<C: AnyOwnedCollection>(_ type: C.Type) -> Bool { C.represents(value) }
+        return (type as? any AnyOwnedCollection.Type).map { open($0) } ?? true
+    }
+
     /// True if the type can represent a stored value; if it cannot, a read ends the program or returns nil.
     func hasForm(for stored: Value) -> Bool {
         func open<V: _HasPersistedType>(_ type: V.Type) -> Bool {
@@ -174,5 +182,6 @@ extension _StoredCollection {
 
     static func held(_ value: Any) -> Any? { Regnum.held(value, as: Element.self) }
     static func accepts(_ value: Any) -> Bool { Regnum.accepts(value, as: Element.self) }
+    static func represents(_ value: Any) -> Bool { Regnum.coerced(value, as: Element.self) != nil }
     static func hasForm(for stored: Value) -> Bool { formed(stored, as: Element.self) is Element }
 }

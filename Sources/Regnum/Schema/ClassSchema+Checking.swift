@@ -9,8 +9,7 @@ extension ClassSchema {
         if properties.isEmpty {
             throw SchemaProblem(
                 "No properties are defined for '\(className)'. Did you remember to mark them with '@objc' "
-                    + "or '@Persisted' in "
-                    + "your model?")
+                    + "or '@Persisted' in your model? Regnum stores '@Persisted var' only, and no 'dynamic var'.")
         }
         if className.utf8.count > FormatLimits.tableNameByteCount {
             throw SchemaProblem(

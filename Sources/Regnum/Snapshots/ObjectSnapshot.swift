@@ -109,10 +109,18 @@ extension ThreadConfined where Self: ObjectBase {
     /// let value = try dog.snapshot(as: DogValue.self)
     /// ```
     ///
-    /// Throws `DecodingError` if the values do not fit. It is a programmer error if the object is invalid.
+    /// Links, also in lists and sets and linking objects, become values of the type that the property has; a type that
+    /// contains itself ends where the links end, after at most 100 levels. Numbers are converted if they fit, enums and
+    /// custom types are decoded from their stored form. A property of a name that the class does not have is nil if it
+    /// is optional, otherwise an error.
+    ///
+    /// - Returns: The value, which can be passed to any thread or actor.
+    /// - Throws: `DecodingError` with the path of the property if the values do not fit the type.
+    /// - Thread: That of the object. It is a programmer error if the object is invalid.
+    /// - Complexity: O(values read).
     @_disfavoredOverload
     public func snapshot<Value: Decodable & Sendable>(as type: Value.Type) throws -> Value {
-        try SnapshotDecoder.decode(type, self)
+        try SnapshotReader().value(self, as: type)
     }
 }
 
@@ -125,11 +133,22 @@ extension RealmCollection where Element: ObjectBase {
     }
 
     /// The objects as values of a user-defined type, in order. See `snapshot(as:)` of an object.
+    ///
+    /// The columns that the type's keys mean are determined once, for the first object; the values of the others are
+    /// read straight from the file, without an accessor for each linked object. A decoder passed to `init(from:)` may
+    /// be kept by the value, but then each object needs a new one; a container of it must not be used after
+    /// `init(from:)` has returned.
+    ///
+    /// - Throws: `DecodingError` with the path of the property, of the first object whose values do not fit the type.
+    /// - Thread: That of the collection. The values can be passed to any thread or actor.
+    /// - Complexity: O(values read).
+    @inlinable
     @_disfavoredOverload
     public func snapshots<Value: Decodable & Sendable>(as type: Value.Type) throws -> [Value] {
         var values: [Value] = []
         values.reserveCapacity(count)
-        for object in self { values.append(try SnapshotDecoder.decode(type, object)) }
+        let reader = SnapshotReader()
+        for object in self { values.append(try reader.value(object, as: type)) }
         return values
     }
 }

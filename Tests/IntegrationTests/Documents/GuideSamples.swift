@@ -51,6 +51,17 @@ enum Guide {
         @Persisted var name = ""
         @Persisted(originProperty: "dog") var walks: LinkingObjects<Walk>
     }
+
+    class Pup: Object {
+        @Persisted(primaryKey: true) var id = 0
+        @Persisted var name = ""
+        @Persisted var owner: Breeder?
+    }
+
+    class Breeder: Object {
+        @Persisted(primaryKey: true) var id = 0
+        @Persisted var name = "unknown"
+    }
 }
 
 // GettingStarted
@@ -83,6 +94,25 @@ extension Guide {
         }
         let book = realm.object(ofType: Book.self, forPrimaryKey: "978-0")
         show(book?.title ?? "no such book")
+    }
+}
+
+// JSONAndValues
+extension Guide {
+    static func decoding(_ realm: Realm) throws -> [Pup] {
+        let json = Data(#"[{"id": 1, "name": "Rex", "owner": 7}]"#.utf8)
+        let dogs = try realm.decode(json, as: Pup.self)
+        return dogs
+    }
+
+    static func values(_ realm: Realm) throws -> [String?] {
+        struct PupValue: Codable, Sendable {
+            struct Owner: Codable, Sendable { var name: String }
+            var name: String
+            var owner: Owner?
+        }
+        let values = try realm.objects(Pup.self).snapshots(as: PupValue.self)
+        return values.flatMap { [$0.name, $0.owner?.name] }
     }
 }
 

@@ -57,13 +57,15 @@ struct GuideSamplesTests {
             inMemoryIdentifier: UUID().uuidString,
             objectTypes: [
                 Guide.Dog.self, Guide.Book.self, Guide.Person.self, Guide.Address.self, Guide.Walk.self,
-                Guide.Walker.self,
+                Guide.Walker.self, Guide.Pup.self, Guide.Breeder.self,
             ])
         let queue = DispatchQueue(label: "guide")
         try queue.sync {
             let realm = try Realm(configuration: configuration, queue: queue)
             try Guide.keys(realm)
             #expect(realm.objects(Guide.Book.self).map(\.title) == ["Trees"])
+            #expect(try Guide.decoding(realm).map(\.name) == ["Rex"])
+            #expect(try Guide.values(realm) == ["Rex", "unknown"])
             try Guide.linking(realm)
             try Guide.linkingBack(realm)
             #expect(realm.objects(Guide.Walker.self)[0].walks.count == 1)

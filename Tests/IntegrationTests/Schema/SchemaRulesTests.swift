@@ -226,7 +226,8 @@ enum SchemaMisuse: String, CaseIterable, Codable, Sendable {
         }
         return switch self {
         case .noProperties:
-            "No properties are defined for 'SchemaMisuse_NoProperties'. Did you remember to mark them with"
+            "No properties are defined for 'SchemaMisuse_NoProperties'. Did you remember to mark them with '@objc' or "
+                + "'@Persisted' in your model? Regnum stores '@Persisted var' only, and no 'dynamic var'."
         case .twoKeys: "Properties 'a' and 'b' are both marked as the primary key of 'SchemaMisuse_TwoKeys'"
         case .keyContradicts:
             "Properties 'a' and 'b' are both marked as the primary key of 'SchemaMisuse_KeyContradicts'"

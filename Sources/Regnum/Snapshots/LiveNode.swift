@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates values of users' types from live objects: a decoder that reads a property when it is requested, so that only
-// the properties that the type names are read.
+// The general decoder of snapshots: decodes values of type Any. Used for unmanaged objects, and for the properties that
+// `RowDecoder` does not read from the file itself: values of any type, maps, custom types stored as embedded objects.
 
 internal import Foundation
 
-enum SnapshotDecoder {
-    /// Limits the nesting: if links form a cycle, decoding a type that contains itself would never end.
-    fileprivate static let depth = 100
-
-    static func decode<Value: Decodable>(_ type: Value.Type, _ object: ObjectBase) throws -> Value {
-        if object.rowContext != nil { object.requireValid() }
-        return try LiveNode(value: object, path: []).decode(type)
-    }
-}
-
 /// A value, an object, a collection or nil, to be decoded as the user's type.
-private struct LiveNode: Decoder, SingleValueDecodingContainer {
+struct LiveNode: Decoder, SingleValueDecodingContainer {
+    /// Limits the nesting: if links form a cycle, decoding a type that contains itself would never end.
+    static let depthLimit = 100
+    static let depthMessage = "More than \(depthLimit) values in one another: a link leads back."
+
     let value: Any?
     let codingPath: [any CodingKey]
     var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -80,10 +74,7 @@ private struct LiveNode: Decoder, SingleValueDecodingContainer {
     func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
 
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        if codingPath.count > SnapshotDecoder.depth {
-            throw DecodingError.dataCorrupted(
-                context("Values are nested more than \(SnapshotDecoder.depth) levels deep: links form a cycle."))
-        }
+        if codingPath.count > Self.depthLimit { throw DecodingError.dataCorrupted(context(Self.depthMessage)) }
         // Dates, data, identifiers and decimals are passed through, not decoded by their own types.
         if !(value is ObjectBase), let value = value as? Value { return value }
         return try Value(from: self)
@@ -95,7 +86,7 @@ private struct LiveNode: Decoder, SingleValueDecodingContainer {
         return stored
     }
 
-    private func integer<Value: FixedWidthInteger>(_ type: Value.Type) throws -> Value {
+    func integer<Value: FixedWidthInteger>(_ type: Value.Type) throws -> Value {
         guard let value, let number = Coercion.integer(value) ?? storedForm(of: value).flatMap({ Coercion.integer($0) })
         else { throw mismatch(type) }
         guard let exact = Value(exactly: number) else {
@@ -105,12 +96,20 @@ private struct LiveNode: Decoder, SingleValueDecodingContainer {
     }
 }
 
-/// The index of an element.
-private struct PlaceKey: CodingKey {
+/// The name of a property, or the index of an element, in a coding path.
+struct SnapshotKey: CodingKey {
+    let stringValue: String
     let intValue: Int?
-    var stringValue: String { "\(intValue ?? 0)" }
-    init(intValue: Int) { self.intValue = intValue }
-    init?(stringValue: String) { return nil }
+
+    init(stringValue: String) {
+        self.stringValue = stringValue
+        intValue = nil
+    }
+
+    init(intValue: Int) {
+        stringValue = "\(intValue)"
+        self.intValue = intValue
+    }
 }
 
 /// The common implementation for objects and maps.
@@ -178,13 +177,19 @@ private struct ObjectContainer<Key: CodingKey>: LiveContainer {
 
     func node(_ key: Key) -> LiveNode? {
         guard let property = properties.first(where: { $0.name == key.stringValue }) else { return nil }
+        return LiveNode(property, of: object, path: codingPath + [key])
+    }
+}
+
+extension LiveNode {
+    /// The value of a property; nil if the property is optional and its type cannot represent the stored value.
+    init(_ property: ClassProperty, of object: ObjectBase, path: [any CodingKey]) {
         var value = property.get(object)
         if let linking = value as? any Collection & ThreadConfined, property.isComputed {
             value = linking.map { $0 as Any }
         }
-        // The reader's type cannot represent the value.
         if let raw = value, property.shape.isOptional, property.unknownRaw(raw) != nil { value = nil }
-        return LiveNode(value: value, path: codingPath + [key])
+        self.init(value: value, path: path)
     }
 }
 
@@ -218,7 +223,7 @@ private struct ElementsContainer: UnkeyedDecodingContainer {
     var isAtEnd: Bool { currentIndex >= elements.count }
 
     private func peek() throws -> LiveNode {
-        let path = codingPath + [PlaceKey(intValue: currentIndex)]
+        let path = codingPath + [SnapshotKey(intValue: currentIndex)]
         if isAtEnd {
             throw DecodingError.valueNotFound(
                 Any.self, DecodingError.Context(codingPath: path, debugDescription: "There are no more elements."))
