@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes records of CSV as RFC 4180 describes them, except that lines end with a line feed alone.
 
-enum CSVText {
+/// Writes CSV. **Unstable**, like `Inspector`.
+public enum CSVText {
     /// One record with its line end. Null is an empty field without quotes, an empty string one with quotes.
-    static func record(_ fields: [String?]) -> String {
+    public static func record(_ fields: [String?]) -> String {
         // A record of one empty field would be an empty line.
         if fields.count == 1, fields[0] == nil { return ",\n" }
         return fields.map(field).joined(separator: ",") + "\n"
