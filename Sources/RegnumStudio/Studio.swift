@@ -2,7 +2,7 @@
 // The studio: a web page to look into a database and to edit it. This file has the way of a request: access, then the
 // page or a route, then headers.
 
-public import Foundation
+internal import Foundation
 internal import RegnumInspect
 
 /// A web page to look into a database file and to edit it, for any HTTP server. **Unstable**, like `Inspector`.

@@ -10,19 +10,20 @@ final class StudioWorker: Sendable {
     private nonisolated(unsafe) let file: StudioFile
     private let queue = DispatchQueue(label: "regnum.studio", qos: .userInitiated)
     private let timeLimit: Duration
-    // unsafe: set up by `init` and cancelled by `deinit`.
-    private nonisolated(unsafe) let timer: any DispatchSourceTimer
 
     init(_ file: StudioFile, timeLimit: Duration) {
         self.file = file
         self.timeLimit = timeLimit
-        timer = DispatchSource.makeTimerSource(queue: queue)
-        timer.schedule(deadline: .now() + 10, repeating: 10, leeway: .seconds(2))
-        timer.setEventHandler { [weak self] in try? self?.file.refresh() }
-        timer.resume()
+        refreshLater()
     }
 
-    deinit { timer.cancel() }
+    private func refreshLater() {
+        queue.asyncAfter(deadline: .now() + 10) { [weak self] in
+            guard let self else { return }
+            try? file.refresh()
+            refreshLater()
+        }
+    }
 
     /// Runs `body` with the file. Throws `StudioFailure.timeout` if it has not ended within the limit: it is not begun
     /// then, or its result is dropped.

@@ -113,7 +113,7 @@ import Testing
         try home.write { $0.object(ofType: StudioPerson.self, forPrimaryKey: 2)?.name = "Theirs" }
         #expect(try await client.post("undo", "{}").status == 409)
         #expect(try home.count("StudioPerson", where: "name == 'Theirs'") == 1)
-        // What it did not change does not matter.
+        // Other properties do not matter.
         try home.write { realm in
             let person = realm.object(ofType: StudioPerson.self, forPrimaryKey: 2)
             person?.name = "Mine"

@@ -43,9 +43,9 @@ final class StudioServer {
 
     /// Begins to serve. Returns the address of the page, without a slash at its end.
     func start() throws -> String {
-        let (server, studio, outcome) = (server, studio, outcome)
+        let (server, studio, outcome) = (self.server, self.studio, self.outcome)
         run = Task {
-            await server.appendRoute("*") { request in await Self.answer(request, studio) }
+            await server.appendRoute("*") { request in await StudioServer.answer(request, studio) }
             do { try await server.run() } catch { outcome.fail("\(error)") }
         }
         let listening = Task { () -> UInt16? in
@@ -70,7 +70,7 @@ final class StudioServer {
     }
 
     func stop() {
-        let server = server
+        let server = self.server
         blocking { await server.stop() }
         run?.cancel()
     }
