@@ -27,7 +27,6 @@ extension Studio {
     /// The results of a query as CSV or JSON, with the given columns, at one version.
     func export(_ call: StudioCall) async throws -> StudioResponse {
         let isJSON = call["format"] == "json"
-        // A class name may have any characters; the page names the file.
         let export = try await worker.run { file in try ObjectExport(file, call, isJSON: isJSON) }
         let worker = worker
         let chunks = AsyncThrowingStream<Data, any Error>(unfolding: {
@@ -128,7 +127,12 @@ private final class ObjectExport: @unchecked Sendable {
             let keys = try list.keys(position..<position + min(200, list.count - position))
             try inspecting(path) { () throws(EngineError) in
                 for key in keys {
-                    text += isJSON ? (position == 0 ? "[\n" : ",\n") + (try json(key)) : try record(key)
+                    if isJSON {
+                        text += position == 0 ? "[\n" : ",\n"
+                        text += try json(key)
+                    } else {
+                        text += try record(key)
+                    }
                     position += 1
                 }
             }

@@ -8,6 +8,12 @@ import RegnumInspect
 import RegnumStudio
 import Testing
 
+/// Texts that would be programs if a page made them markup.
+private let markupTexts = [
+    "<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "\"><svg onload=alert(1)>",
+    "javascript:alert(1)", "{{7*7}}", "\u{2028}\u{2029}\u{0}\u{1b}[31m", "]]>&lt;", "\\\"'`${alert(1)}",
+]
+
 @Suite("Studios on files of all kinds") struct StudioFilesTests {
     /// All requests that read, with arguments for the file of `StudioHome`.
     private static let requests: [(String, [String: String])] = [
@@ -50,21 +56,23 @@ import Testing
         #expect(try await client.get("rows", ["class": "StudioPerson"]).reason == "unspecified")
     }
 
-    @Test("An encrypted file is read, edited and checked with its key, and not opened without")
-    func encrypted() async throws {
-        let key = Data((0..<64).map { UInt8($0) })
-        let home = try StudioHome(key: key)
-        let client = try home.client()
-        #expect(try await client.get("database").json["isEncrypted"] == .bool(true))
-        #expect(try await sendAll(client).filter { $0 != 200 }.count == 1)
-        try await client.switchToEditing()
-        let body = #"{"class": "StudioPerson", "key": 1, "values": {"name": "\"Secret\""}}"#
-        #expect(try await client.post("change", body).status == 200)
-        #expect(try home.count("StudioPerson", where: "name == 'Secret'") == 1)
-        for wrong in [nil, Data(count: 64), Data(count: 5)] {
-            #expect(throws: InspectionError.self) { _ = try home.client { $0.encryptionKey = wrong } }
+    #if Encryption
+        @Test("An encrypted file is read, edited and checked with its key, and not opened without")
+        func encrypted() async throws {
+            let key = Data((0..<64).map { UInt8($0) })
+            let home = try StudioHome(key: key)
+            let client = try home.client()
+            #expect(try await client.get("database").json["isEncrypted"] == .bool(true))
+            #expect(try await sendAll(client).filter { $0 != 200 }.count == 1)
+            try await client.switchToEditing()
+            let body = #"{"class": "StudioPerson", "key": 1, "values": {"name": "\"Secret\""}}"#
+            #expect(try await client.post("change", body).status == 200)
+            #expect(try home.count("StudioPerson", where: "name == 'Secret'") == 1)
+            for wrong in [nil, Data(count: 64), Data(count: 5)] {
+                #expect(throws: InspectionError.self) { _ = try home.client { $0.encryptionKey = wrong } }
+            }
         }
-    }
+    #endif
 
     @Test("A damaged file is shown as far as it can be read, with messages", arguments: 1...12)
     func damaged(_ seed: Int) async throws {
@@ -166,13 +174,7 @@ import Testing
         }
     }
 
-    /// Texts that would be programs if a page made them markup.
-    private static let markup = [
-        "<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "\"><svg onload=alert(1)>",
-        "javascript:alert(1)", "{{7*7}}", "\u{2028}\u{2029}\u{0}\u{1b}[31m", "]]>&lt;", "\\\"'`${alert(1)}",
-    ]
-
-    @Test("Texts that look like markup are JSON strings in every kind of value", arguments: markup)
+    @Test("Texts that look like markup are JSON strings in every kind of value", arguments: markupTexts)
     func markup(_ text: String) async throws {
         let home = try StudioHome()
         try home.write { realm in
@@ -202,7 +204,7 @@ import Testing
         #expect(missing.json["error"]?["message"]?.string?.contains(text) == true)
     }
 
-    @Test("Names of classes and properties that look like markup are JSON strings", arguments: markup)
+    @Test("Names of classes and properties that look like markup are JSON strings", arguments: markupTexts)
     func names(_ name: String) async throws {
         let home = try StudioHome()
         let inspector = try Inspector(fileURL: home.url)

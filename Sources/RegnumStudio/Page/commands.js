@@ -23,6 +23,8 @@ const inGrid = [
   ["Arrow keys, Page Up, Page Down, Home, End", "Move; with Control to the ends; with Shift select"],
   ["Enter", "Open the object"],
   ["Alt Enter", "Follow the link in the cell"],
+  ["o", "Sort by the column of the cell"],
+  ["< and >", "Make the column narrower or wider"],
   ["Control C", "Copy the selected cells, as spreadsheets take them"],
   ["Control A", "Select all"],
   ["Delete", "Delete the selected objects, while editing"],

@@ -83,6 +83,14 @@ export class Grid {
     return cell;
   }
 
+  widen(index, step) {
+    const column = this.columns[index];
+    if (!column) return;
+    column.width = Math.max(48, Math.min(900, column.width + step));
+    this.setWidths();
+    this.handlers.resize(column.property.name, column.width);
+  }
+
   resize(event, index) {
     event.preventDefault();
     event.stopPropagation();
@@ -332,6 +340,13 @@ export class Grid {
       const link = event.altKey && this.drawn.get(this.active.row)?.children[this.active.column + 1]?.querySelector(".link");
       if (link) this.handlers.open({ class: link.dataset.class, key: Number(link.dataset.key) });
       else this.openActive();
+    } else if (event.key === "o" && !isFar) {
+      event.preventDefault();
+      const property = this.columns[this.active.column]?.property;
+      if (property && isSortable(property)) this.handlers.sort(property.name);
+    } else if ((event.key === "<" || event.key === ">") && !isFar) {
+      event.preventDefault();
+      this.widen(this.active.column, event.key === ">" ? 24 : -24);
     } else if (event.key === "Delete") {
       this.removeSelected();
     } else if (event.key === "Escape" && this.hasRange) {

@@ -72,7 +72,10 @@ const grid = new Grid({
   remove: (keys) => removeObjects(state.route.name, keys),
 });
 
-const query = new QueryBox((text) => go({ ...state.route, query: text }));
+// The states of a text while it is typed are one place in the history.
+const query = new QueryBox(
+  (text, isTyping) => go({ ...state.route, query: text }, { replace: isTyping && state.route.query !== "" }),
+  () => view.rows?.microseconds ?? 0);
 const status = h("div", { class: "status", role: "status" });
 const actions = h("div", { class: "actions" });
 const empty = h("div", { class: "empty", hidden: true });

@@ -34,9 +34,10 @@ export function completions(before, className) {
 }
 
 export class QueryBox {
-  /** `run(text)` shows the results of a query. */
-  constructor(run) {
+  /** `run(text, isTyping)` shows the results of a query; `cost()` is the time of the last one in microseconds. */
+  constructor(run, cost) {
     this.run = run;
+    this.cost = cost;
     this.input = h("input", {
       type: "text", id: "query", spellcheck: "false", autocomplete: "off", autocapitalize: "off",
       placeholder: "Filter, e.g. age > 30 AND name BEGINSWITH 'A'", "aria-label": "Query", role: "combobox",
@@ -69,8 +70,8 @@ export class QueryBox {
   typed() {
     this.complete();
     clearTimeout(this.waiting);
-    // Results follow the typing as soon as the text is a query.
-    this.waiting = setTimeout(() => this.submit(true), 250);
+    // Results follow the typing as soon as the text is a query; after a slow one they wait for a pause.
+    this.waiting = setTimeout(() => this.submit(true), this.cost() < 50_000 ? 40 : 400);
   }
 
   async submit(isTyping = false) {
@@ -90,7 +91,7 @@ export class QueryBox {
     this.submitted = text;
     this.fail(null);
     this.facts.hidden = true;
-    this.run(text);
+    this.run(text, isTyping);
   }
 
   /** Shows an error below the text, with its position marked. */

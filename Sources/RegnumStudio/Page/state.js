@@ -65,8 +65,10 @@ export function routeText(route) {
 /** The objects that were followed to the one in the panel. */
 export const trail = () => history.state?.trail ?? [];
 
+const isShown = (object) => object && object.class === state.route.object?.class && object.key === state.route.object?.key;
+
 /** Goes to a place; the browser's back and forward lead through the places. */
-export function go(route, { replace = false, trail: steps = [] } = {}) {
+export function go(route, { replace = false, trail: steps = isShown(route.object) ? trail() : [] } = {}) {
   const text = routeText(route);
   if (text === location.hash && !replace) return;
   history[replace ? "replaceState" : "pushState"]({ trail: steps }, "", text);
