@@ -35,10 +35,10 @@ extension StudioFile {
         // Binds the orders too.
         _ = try inspector.query(call["query"] ?? "", table, session)
         let name = table.definition.name
-        let isAll = parts.predicate == "TRUEPREDICATE"
+        let format = parts.predicate.trimmingCharacters(in: .whitespacesAndNewlines)
+        let isAll = format == "TRUEPREDICATE"
         let clauses = parts.clauses.map { SwiftQuery.text($0) }.joined()
         let objects = "realm.objects(\(name).self)"
-        let format = parts.predicate.trimmingCharacters(in: .whitespacesAndNewlines)
         let condition = isAll ? "" : SwiftQuery.text(predicate).map { ".where { \($0) }" }
         return [
             "swift": condition.map { .string(objects + $0 + clauses) } ?? .null,

@@ -15,7 +15,7 @@ extension StudioFile {
         return [
             "name": .string(options.name), "path": .string(path), "note": .optional(options.note),
             "version": .int(session.version),
-            // What no opening with classes has set is the greatest number.
+            // The greatest number: no program has opened the file with classes yet.
             "schemaVersion": session.schemaVersion == .max ? .null : .int(session.schemaVersion),
             "bytes": .int(bytes ?? 0), "isEncrypted": .bool(inspector.database.isEncrypted),
             "isEditing": .bool(isEditing), "allowsEditing": .bool(options.allowsEditing),

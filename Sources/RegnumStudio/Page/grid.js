@@ -24,7 +24,6 @@ export class Grid {
     }, h("div", { role: "rowgroup", class: "grid-head" }, this.head), this.body);
     this.body.addEventListener("pointerdown", (event) => this.pointed(event));
     this.body.addEventListener("click", (event) => this.clicked(event));
-    this.body.addEventListener("dblclick", () => this.openActive());
     this.drawn = new Map();
     this.rows = null;
     this.first = 0;
@@ -74,7 +73,7 @@ export class Grid {
       class: isNumber(property) ? "cell number" : "cell", role: "columnheader", title: `${property.name}: ${property.text}`,
       "aria-colindex": index + 2, "aria-sort": isSorted ? (isDescending ? "descending" : "ascending") : null,
       draggable: "true",
-      ondragstart: (event) => event.dataTransfer.setData("text/plain", property.name),
+      ondragstart: (event) => (this.isResizing ? event.preventDefault() : event.dataTransfer.setData("text/plain", property.name)),
       ondragover: (event) => event.preventDefault(),
       ondrop: (event) => { event.preventDefault(); this.handlers.move(event.dataTransfer.getData("text/plain"), property.name); },
     }, isSortable(property)
@@ -94,12 +93,14 @@ export class Grid {
   resize(event, index) {
     event.preventDefault();
     event.stopPropagation();
+    this.isResizing = true;
     const [start, width] = [event.clientX, this.columns[index].width];
     const move = (moved) => {
       this.columns[index].width = Math.max(48, Math.min(900, width + moved.clientX - start));
       this.setWidths();
     };
     const end = () => {
+      this.isResizing = false;
       document.removeEventListener("pointermove", move);
       document.removeEventListener("pointerup", end);
       this.handlers.resize(this.columns[index].property.name, this.columns[index].width);

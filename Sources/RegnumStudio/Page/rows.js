@@ -18,6 +18,8 @@ export class Rows {
     this.microseconds = 0;
     this.windows = new Map();
     this.loading = new Map();
+    /** Windows that could not be loaded: they are not asked for again before the next version. */
+    this.broken = new Set();
     this.generation = 0;
   }
 
@@ -37,6 +39,7 @@ export class Rows {
     const generation = ++this.generation;
     this.windows.clear();
     this.loading.clear();
+    this.broken.clear();
     const answer = await get("rows", { ...this.source, offset: 0, limit: windowLength });
     if (generation === this.generation) this.take(answer, 0);
   }
@@ -53,7 +56,7 @@ export class Rows {
   }
 
   load(number) {
-    if (this.loading.has(number)) return;
+    if (this.loading.has(number) || this.broken.has(number)) return;
     // While a reader scrolls on, the windows that have gone by are not waited for.
     for (const [other, controller] of this.loading) if (Math.abs(other - number) > 2) {
       controller.abort();
@@ -66,13 +69,15 @@ export class Rows {
       .then((answer) => {
         if (generation !== this.generation) return;
         this.loading.delete(number);
-        // A newer version has begun to be shown: the others windows are of an older one.
+        // A newer version has begun to be shown: the other windows are of an older one.
         if (answer.version !== this.version) this.windows.clear();
         this.take(answer, number);
       })
       .catch((error) => {
         if (this.loading.get(number) === controller) this.loading.delete(number);
-        if (error.name !== "AbortError" && generation === this.generation) this.failed(error);
+        if (error.name === "AbortError" || generation !== this.generation) return;
+        this.broken.add(number);
+        this.failed(error);
       });
   }
 
@@ -89,6 +94,7 @@ export class Rows {
     for (const controller of this.loading.values()) controller.abort();
     this.loading.clear();
     this.windows.clear();
+    this.broken.clear();
     this.count = answer.count;
     this.version = answer.version;
     // Whole windows only.

@@ -45,7 +45,7 @@ final class StudioServer {
     func start() throws -> String {
         let (server, studio, outcome) = (self.server, self.studio, self.outcome)
         run = Task {
-            await server.appendRoute("*") { request in await StudioServer.answer(request, studio) }
+            await server.appendRoute("*") { (request: HTTPRequest) in await StudioServer.answer(request, studio) }
             do { try await server.run() } catch { outcome.fail("\(error)") }
         }
         let listening = Task { () -> UInt16? in
