@@ -99,7 +99,7 @@ const fields = {
   String(property, json) {
     const text = parsed(json, "");
     const element = h("textarea", { "aria-label": property.name, rows: Math.min(12, Math.max(1, Math.ceil(text.length / 40))), value: text });
-    return { element: h("div", { class: "field" }, element), json: () => JSON.stringify(element.value) };
+    return { element: h("div", { class: "field" }, element, usedValues(property, element)), json: () => JSON.stringify(element.value) };
   },
   Date(property, json) {
     const text = parsed(json, "");
@@ -156,6 +156,23 @@ function suggestions(property) {
   if (property.class) get("values", { class: property.class, property: property.name })
     .then((answer) => put(list, answer.values.map((value) => h("option", { value })))).catch(() => {});
   return list;
+}
+
+/** A choice of the values that other objects have, if there are few: those of an enum. */
+function usedValues(property, field) {
+  const choice = h("select", {
+    hidden: true, "aria-label": `Values of ${property.name} in use`, onchange: () => {
+      field.value = choice.value;
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    },
+  });
+  if (property.class) get("values", { class: property.class, property: property.name }).then((answer) => {
+    if (answer.values.length < 2 || answer.values.length > 20) return;
+    put(choice, h("option", { value: "", text: "Values in use", disabled: true, selected: true }),
+      answer.values.map((value) => h("option", { value, text: value === "" ? "empty" : value })));
+    choice.hidden = false;
+  }).catch(() => {});
+  return choice;
 }
 
 function jsonField(property, json) {
