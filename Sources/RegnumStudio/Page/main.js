@@ -245,7 +245,7 @@ async function start() {
   on("mode", () => { drawTop(); if (state.route.view === "class" && classNamed(state.route.name)) drawActions(); if (isPanelOpen()) drawPanel({ keepsPlace: true }); });
   on("route", drawRoute);
   on("refresh", async () => { try { await showChange({}); } catch (error) { complain(error); } });
-  on("object", () => drawPanel());
+  on("object", () => drawPanel({ keepsPlace: true }));
   on("online", (now) => { if (now !== isOnline) { isOnline = now; drawTop(); } });
   on("refused", refuse);
   addEventListener("popstate", arrive);
