@@ -5,7 +5,7 @@
 # usage: tools_studio.py REGNUM                          the server
 #        tools_studio.py REGNUM --browser [IMAGES]       the page in chromium; pictures of it go to the folder IMAGES
 #        tools_studio.py REGNUM --figures [OBJECTS]      times and memory for a class of many objects (default 1,000,000)
-import base64, json, os, pathlib, signal, subprocess, sys, tempfile, threading, time, urllib.error, urllib.parse
+import base64, gzip, json, os, pathlib, signal, subprocess, sys, tempfile, threading, time, urllib.error, urllib.parse
 import urllib.request
 
 # The modules beside this script and that of Notes are not compiled into the work tree.
@@ -153,6 +153,24 @@ def test_refusals():
     run('studio', secret, code=1, says='is encrypted')
     with Studio(secret, '--key-file', path('key')) as studio:
         equal(studio.json('database')['isEncrypted'], True)
+
+
+def test_old_file():
+    """A file in Realm's own format is shown from a copy, and is not changed."""
+    fixture = ROOT / 'Tests/RegnumRealmFileTests/Fixtures/all_types_v24.realm.gz'
+    old = write('old.realm', gzip.open(fixture).read())
+    before = pathlib.Path(old).read_bytes()
+    with Studio(old) as studio:
+        database = studio.json('database')
+        equal((database['name'], database['allowsEditing']), ('old.realm', False))
+        assert 'copy' in database['note'], database['note']
+        equal(studio.ask('api/editing', body={'on': True})[0], 403)
+        for each in database['classes']:
+            equal(studio.json('rows', {'class': each['name']})['count'], each['objects'], each['name'])
+        copy = pathlib.Path(database['path'])
+        equal(studio.stop(), 0)
+    equal(copy.exists(), False)
+    equal(pathlib.Path(old).read_bytes(), before)
 
 
 # The page
@@ -397,7 +415,7 @@ if __name__ == '__main__':
     elif sys.argv[2:3] == ['--figures']:
         figures(int(sys.argv[3]) if len(sys.argv) > 3 else 1_000_000)
     else:
-        tests = [test_server, test_changes_of_others, test_refusals]
+        tests = [test_server, test_changes_of_others, test_refusals, test_old_file]
         for test in tests:
             test()
         print(f'{len(tests)} passed, 0 failed')
