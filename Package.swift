@@ -22,6 +22,14 @@ func tests(
         name: name, dependencies: dependencies, exclude: exclude, resources: resources, swiftSettings: settings)
 }
 
+/// The files of the studio's page, which are embedded in the program.
+let studioPage =
+    ["index.html", "style.css", "icon.svg"]
+    + [
+        "api", "commands", "dom", "editor", "exchange", "format", "graph", "grid", "live", "main", "maintenance",
+        "overlay", "panel", "query", "rows", "sidebar", "state", "values",
+    ].map { "\($0).js" }
+
 /// While working: `REGNUM_TESTS="RegnumEngineTests TidyTests" swift test` builds only these test targets.
 let chosenTests = Context.environment["REGNUM_TESTS"].map { Set($0.split(separator: " ").map(String.init)) }
 
@@ -38,6 +46,7 @@ let package = Package(
         .library(name: "Regnum", targets: ["Regnum"]),
         .library(name: "RealmSwift", targets: ["RealmSwift"]),
         .library(name: "RegnumInspect", targets: ["RegnumInspect"]),
+        .library(name: "RegnumStudio", targets: ["RegnumStudio"]),
         .library(name: "RegnumTestKit", targets: ["RegnumTestKit"]),
         .library(name: "RegnumReactive", targets: ["RegnumReactive"]),
         .library(name: "RegnumRealmFile", targets: ["RegnumRealmFile"]),
@@ -64,6 +73,9 @@ let package = Package(
         library("Regnum", ["RegnumObservation", "RegnumQuery", "RegnumEngine", "RegnumSystem"]),
         library("RealmSwift", ["Regnum"]),
         library("RegnumInspect", ["RegnumObservation", "RegnumQuery", "RegnumEngine", "RegnumSystem"]),
+        .target(
+            name: "RegnumStudio", dependencies: ["RegnumInspect", "RegnumQuery", "RegnumEngine"],
+            resources: studioPage.map { .embedInCode("Page/\($0)") }, swiftSettings: settings),
         library("RegnumRealmFile", [
             "RegnumSystem",
             .product(name: "_CryptoExtras", package: "swift-crypto", condition: .when(traits: ["Encryption"])),
@@ -96,6 +108,8 @@ let package = Package(
         tests("RegnumTestKitTests", ["RegnumTestKit", "Regnum"]),
         tests("RegnumReactiveTests", ["RegnumReactive", "Regnum", "RegnumTestKit"]),
         tests("RegnumInspectTests", ["RegnumInspect", "Regnum", "RegnumEngine", "RegnumSystem"]),
+        tests("RegnumStudioTests",
+            ["RegnumStudio", "RegnumInspect", "Regnum", "RegnumQuery", "RegnumEngine", "RegnumSystem"]),
         tests("RegnumRealmFileTests", ["RegnumRealmFile", "RegnumSystem"], resources: [.copy("Fixtures")]),
         tests("RegnumRealmImportTests",
             [

@@ -22,6 +22,7 @@ let package = Package(
         .package(
             name: "regnum", path: "..", traits: [.trait(name: "Encryption", condition: .when(traits: ["Encryption"]))]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        .package(url: "https://github.com/swhitty/FlyingFox.git", from: "0.27.1"),
     ],
     targets: [
         .executableTarget(
@@ -31,6 +32,9 @@ let package = Package(
                 .product(name: "RegnumInspect", package: "regnum"),
                 .product(name: "RegnumRealmFile", package: "regnum"),
                 .product(name: "RegnumRealmImport", package: "regnum"),
+                .product(name: "RegnumStudio", package: "regnum"),
+                .product(name: "FlyingFox", package: "FlyingFox"),
+                .product(name: "FlyingSocks", package: "FlyingFox"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings

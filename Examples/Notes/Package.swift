@@ -25,6 +25,7 @@ let package = Package(
             name: "notes-server",
             dependencies: [
                 "Notes", .product(name: "RealmSwift", package: "regnum"),
+                .product(name: "RegnumStudio", package: "regnum"),
                 .product(name: "FlyingFox", package: "FlyingFox"),
             ],
             resources: [.embedInCode("index.html")], swiftSettings: settings),

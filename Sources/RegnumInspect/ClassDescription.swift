@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The classes of a file and their properties, as plain values.
 
-internal import RegnumEngine
+package import RegnumEngine
 
 /// A class as it is stored in a file. **Unstable**, like `Inspector`.
 public struct ClassDescription: Sendable, Equatable {
@@ -80,7 +80,7 @@ extension ClassDescription {
 }
 
 extension PropertyDescription {
-    init(_ column: ColumnDefinition, _ session: Session) {
+    package init(_ column: ColumnDefinition, _ session: Session) {
         name = column.name
         type = column.type.swiftName
         isLink = column.type == .link

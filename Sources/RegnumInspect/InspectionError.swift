@@ -68,7 +68,7 @@ public struct InspectionError: Error, Sendable, Equatable, CustomStringConvertib
     /// A message for the user.
     public let description: String
 
-    init(path: String, reason: Reason = .unspecified, description: String) {
+    package init(path: String, reason: Reason = .unspecified, description: String) {
         self.path = path
         self.reason = reason
         self.description = description
@@ -124,6 +124,6 @@ extension InspectionError.Reason {
 }
 
 /// Runs engine calls, and converts their errors to `InspectionError`.
-func inspecting<R>(_ path: String, _ body: () throws(EngineError) -> R) throws -> R {
+package func inspecting<R>(_ path: String, _ body: () throws(EngineError) -> R) throws -> R {
     do { return try body() } catch { throw InspectionError(path: path, error) }
 }

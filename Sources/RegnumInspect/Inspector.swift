@@ -2,7 +2,7 @@
 // Opens a database file for inspection, without the classes of the program that wrote it.
 
 public import Foundation
-internal import RegnumEngine
+package import RegnumEngine
 internal import RegnumSystem
 
 /// Inspects a database file: sizes, schema, tables, versions, and integrity.
@@ -19,7 +19,7 @@ internal import RegnumSystem
 /// Thread: use an instance from one thread at a time. Its methods wait until no write transaction is open, so calling
 /// them inside a write transaction of the same thread on the same file waits forever.
 public final class Inspector {
-    let database: Database
+    package let database: Database
 
     /// Opens the file at `path`, which must exist.
     ///
@@ -70,5 +70,11 @@ public final class Inspector {
     /// Reads the whole file once; uses one byte of memory per page of the file.
     public func integrityFindings() -> [String] {
         IntegrityCheck.run(database).findings.map(\.description)
+    }
+
+    /// The same. Calls `progress` now and then with the checked part of the file, 0...1; it is not exact if blocks are
+    /// damaged.
+    public func integrityFindings(progress: (Double) -> Void) -> [String] {
+        IntegrityCheck.run(database, progress: progress).findings.map(\.description)
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A JSON value, its parser and the quoting of strings. Numbers keep their text, so that nothing is rounded.
 
-indirect enum JSONText: Equatable {
+package indirect enum JSONText: Equatable, Sendable {
     case null
     case bool(Bool)
     case number(String)
@@ -9,23 +9,28 @@ indirect enum JSONText: Equatable {
     case array([JSONText])
     case object([Member])
 
-    struct Member: Equatable {
-        var key: String
-        var value: JSONText
+    package struct Member: Equatable, Sendable {
+        package var key: String
+        package var value: JSONText
+
+        package init(key: String, value: JSONText) {
+            self.key = key
+            self.value = value
+        }
     }
 
-    struct Problem: Error, Equatable {
-        var message: String
+    package struct Problem: Error, Equatable {
+        package var message: String
     }
 
     /// The value of the first member with that key; nil if there is none, or if the value is not an object.
-    subscript(key: String) -> JSONText? {
+    package subscript(key: String) -> JSONText? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.key == key }?.value
     }
 
     /// Appends the string as a JSON literal.
-    static func quote(_ string: String, to out: inout String) {
+    package static func quote(_ string: String, to out: inout String) {
         out += "\""
         // Most strings need no escapes.
         if string.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x22 && $0 != 0x5c && $0 != 0x7f }) {
@@ -49,7 +54,7 @@ indirect enum JSONText: Equatable {
     }
 
     /// Parses one JSON text. O(length of the text).
-    static func parse(_ bytes: [UInt8]) throws(Problem) -> JSONText {
+    package static func parse(_ bytes: [UInt8]) throws(Problem) -> JSONText {
         var parser = Parser(bytes: bytes)
         let value = try parser.value(depth: 0)
         parser.skipBlanks()

@@ -118,13 +118,30 @@ public final class ObjectEditor {
         return outcome
     }
 
+    /// Creates an object of a JSON text in UTF-8. Throws `RefusedObject`, with line 0, also if there is an object with
+    /// the primary key.
+    func insert(_ json: [UInt8]) throws -> ObjectKey {
+        do {
+            let planned = try reader.object(try parsed(json), of: table)
+            if try existing(planned, 0) != nil {
+                throw ObjectParser.Problem(message: "there is an object with the primary key")
+            }
+            if let reason = try brokenConstraint(planned, nil) { throw ObjectReader.Problem(message: reason) }
+            return try inspecting(path) { () throws(EngineError) in try store.insert(planned) }
+        } catch let problem as ObjectReader.Problem {
+            throw RefusedObject(line: 0, description: problem.message)
+        }
+    }
+
+    private func parsed(_ json: [UInt8]) throws -> JSONText {
+        do throws(JSONText.Problem) { return try JSONText.parse(json) } catch {
+            throw ObjectReader.Problem(message: "it is not JSON: \(error.message)")
+        }
+    }
+
     func replace(_ key: ObjectKey, by json: [UInt8]) throws -> Bool {
         do {
-            let value: JSONText
-            do throws(JSONText.Problem) { value = try JSONText.parse(json) } catch {
-                throw ObjectParser.Problem(message: "it is not JSON: \(error.message)")
-            }
-            let planned = try parser.object(value, of: table)
+            let planned = try parser.object(try parsed(json), of: table)
             if let primary = table.definition.primaryKey, case .value(let value)? = planned.values[primary] {
                 let found = try inspecting(path) { () throws(EngineError) in try table.key(forPrimaryKey: value) }
                 guard found == key else { throw ObjectParser.Problem(message: "the primary key must not be changed") }

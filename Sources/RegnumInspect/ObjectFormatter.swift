@@ -2,10 +2,10 @@
 // Formats objects as a readable line, as JSON, and as plain text by property.
 
 internal import Foundation
-internal import RegnumEngine
+package import RegnumEngine
 
 /// Confined to the session.
-final class ObjectFormatter {
+package final class ObjectFormatter {
     /// How a value is written.
     enum Style {
         /// For reading: long strings are truncated, data is counted.
@@ -34,9 +34,9 @@ final class ObjectFormatter {
     private var nested: Set<Row> = []
     private var depth = 0
 
-    init(session: Session) { self.session = session }
+    package init(session: Session) { self.session = session }
 
-    func line(_ table: Table, _ key: ObjectKey) throws(EngineError) -> String {
+    package func line(_ table: Table, _ key: ObjectKey) throws(EngineError) -> String {
         var text = "\(table.definition.name) #\(key.rawValue)"
         for (column, definition) in table.definition.columns.enumerated() where !definition.isHidden {
             text += " \(definition.name)="
@@ -52,14 +52,26 @@ final class ObjectFormatter {
     }
 
     /// The value of one property as JSON with tags.
-    func json(_ table: Table, _ column: Int, _ key: ObjectKey) throws(EngineError) -> String {
+    package func json(_ table: Table, _ column: Int, _ key: ObjectKey) throws(EngineError) -> String {
         var text = ""
         try write(table, column, key, .tagged, to: &text)
         return text
     }
 
+    /// A value that is neither a link nor a collection as plain text, as in `cells`.
+    package func plain(_ value: Value) throws(EngineError) -> String {
+        switch value {
+        case .string(let text): return text
+        case .data(let bytes): return Data(bytes).base64EncodedString()
+        default:
+            var text = ""
+            try write(value, nil, .line, to: &text)
+            return text
+        }
+    }
+
     /// The values of the properties as plain text; nil for null.
-    func cells(_ table: Table, _ key: ObjectKey) throws(EngineError) -> [String?] {
+    package func cells(_ table: Table, _ key: ObjectKey) throws(EngineError) -> [String?] {
         var cells: [String?] = []
         for (column, definition) in table.definition.columns.enumerated() where !definition.isHidden {
             cells.append(try cell(table, column, key, definition))

@@ -5,13 +5,13 @@ internal import Foundation
 internal import RegnumEngine
 
 /// The checked values of an object.
-struct PlannedObject {
+struct PlannedObject: Sendable {
     var table: TableKey
     /// The columns that are given, with their values.
     var values: [Int: PlannedValue] = [:]
 }
 
-enum PlannedValue {
+enum PlannedValue: Sendable {
     case value(Value)
     case embedded(PlannedObject)
     /// The elements of a list or set.

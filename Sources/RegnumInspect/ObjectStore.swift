@@ -74,6 +74,14 @@ struct ObjectStore {
 
     // MARK: Comparing
 
+    /// True if the object has the given values. The values are those of an object of a class that is not embedded, or
+    /// of some of its properties.
+    func isSame(_ planned: PlannedObject, _ key: ObjectKey) throws(EngineError) -> Bool {
+        let table = table(planned.table)
+        for (column, value) in planned.values where try !isSame(value, column, of: key, in: table) { return false }
+        return true
+    }
+
     private func isSame(
         _ planned: PlannedValue, _ column: Int, of key: ObjectKey, in table: Table
     ) throws(EngineError) -> Bool {

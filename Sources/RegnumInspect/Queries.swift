@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs and explains queries given as text, object by object.
 
-internal import RegnumEngine
-internal import RegnumQuery
+package import RegnumEngine
+package import RegnumQuery
 
 /// An object that a query has found. Valid until the callback that received it returns. **Unstable**, like `Inspector`.
 public struct InspectedObject {
@@ -117,11 +117,11 @@ extension Inspector {
     /// No index is advised for classes with fewer objects.
     private static let adviceObjects = 1000
 
-    func makeSession() throws -> Session {
+    package func makeSession() throws -> Session {
         try inspecting(database.path) { () throws(EngineError) in try database.makeSession() }
     }
 
-    func table(_ className: String, _ session: Session) throws -> Table {
+    package func table(_ className: String, _ session: Session) throws -> Table {
         if let table = session.table(named: className) { return table }
         let names = session.tables.map(\.definition.name).sorted().joined(separator: ", ")
         throw InspectionError(
@@ -137,7 +137,7 @@ extension Inspector {
         }
     }
 
-    func query(_ text: String, _ table: Table, _ session: Session) throws -> ObjectQuery {
+    package func query(_ text: String, _ table: Table, _ session: Session) throws -> ObjectQuery {
         let parts = try queryText(text)
         do throws(QueryError) {
             let schema = TableSchema(session.tables.map(\.definition))

@@ -2,27 +2,27 @@
 // Splits the text of a query into its predicate and the clauses SORT, DISTINCT and LIMIT after it.
 
 /// A clause after the predicate. Clauses apply in their order.
-enum QueryClause: Equatable {
+package enum QueryClause: Equatable {
     /// Key paths with their directions.
     case sort([SortPath])
     case distinct([String])
     case limit(Int)
 
-    struct SortPath: Equatable {
-        var path: String
-        var isAscending: Bool
+    package struct SortPath: Equatable {
+        package var path: String
+        package var isAscending: Bool
     }
 }
 
 /// A predicate and clauses, as in `age > 30 SORT(name ASC, age DESC) DISTINCT(city) LIMIT(10)`. The predicate may be
 /// left out.
-struct QueryText: Equatable {
-    struct Problem: Error, Equatable {
-        var message: String
+package struct QueryText: Equatable {
+    package struct Problem: Error, Equatable {
+        package var message: String
     }
 
-    var predicate: String
-    var clauses: [QueryClause] = []
+    package var predicate: String
+    package var clauses: [QueryClause] = []
 
     private static let keywords = ["SORT", "DISTINCT", "LIMIT"]
 
@@ -32,7 +32,7 @@ struct QueryText: Equatable {
     }
 
     /// O(length of the text).
-    init(_ text: String) throws(Problem) {
+    package init(_ text: String) throws(Problem) {
         let bytes = Array(text.utf8)
         var position = 0
         guard let first = Self.firstClause(bytes) else {

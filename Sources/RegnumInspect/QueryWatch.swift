@@ -33,18 +33,15 @@ public struct WatchedChanges: Sendable, Equatable {
 /// The results of a query at one version after another. Memory: 8 bytes for each result. Confined to one thread.
 /// **Unstable**, like `Inspector`.
 ///
-/// A file that may be written is opened as by any other process, which makes it cheap to ask for a new version. Another
-/// one is opened again when it has changed.
+/// The versions are those of a `VersionFollower`.
 public final class QueryWatch {
     private let path: String
-    private let encryptionKey: Data?
     private let className: String
     private let text: String
-    private var inspector: Inspector
+    private let follower: VersionFollower
     private var session: Session
     private var keys: [ObjectKey] = []
     private var isOrdered = false
-    private var stamp: [Int]
 
     /// Runs the query. Throws `InspectionError`.
     public init(
@@ -52,12 +49,10 @@ public final class QueryWatch {
         matching text: String = "TRUEPREDICATE"
     ) throws {
         path = fileURL.path
-        self.encryptionKey = encryptionKey
         self.className = className
         self.text = text
-        stamp = Self.stamp(path)
-        inspector = try Inspector(path: path, isReadOnly: isReadOnly, encryptionKey: encryptionKey)
-        session = try inspector.makeSession()
+        follower = try VersionFollower(path: path, isReadOnly: isReadOnly, encryptionKey: encryptionKey)
+        session = follower.session
         keys = try run(in: session)
     }
 
@@ -69,22 +64,22 @@ public final class QueryWatch {
 
     /// All results. Calls `body` with each. Throws `InspectionError`, and any error that `body` throws.
     public func visit(_ body: (WatchedChanges.Element) throws -> Void) throws {
-        let table = try inspector.table(className, session)
+        let table = try follower.inspector.table(className, session)
         for (index, key) in keys.enumerated() {
             try body(try element(key, index, table, ObjectFormatter(session: session)))
         }
     }
 
     private func run(in session: Session) throws -> [ObjectKey] {
-        let query = try inspector.query(text, try inspector.table(className, session), session)
+        let query = try follower.inspector.query(text, try follower.inspector.table(className, session), session)
         isOrdered = !query.orderings.isEmpty
         return try inspecting(path) { () throws(EngineError) in try query.keys() }
     }
 
     /// Advances to the newest version. Returns the changes; nil if there is no newer version. Throws `InspectionError`.
     public func advance() throws -> WatchedChanges? {
-        guard let newer = try nextSession() else { return nil }
-        let older = session
+        guard try follower.advance() else { return nil }
+        let (older, newer) = (session, follower.session)
         session = newer
         if older.schemaStamp != newer.schemaStamp {
             keys = try run(in: newer)
@@ -93,8 +88,8 @@ public final class QueryWatch {
         let changes = try inspecting(path) { () throws(EngineError) in try newer.changes(since: older) }
         var found = WatchedChanges(version: newer.version, count: keys.count)
         if changes.isEmpty { return found }
-        let table = try inspector.table(className, newer)
-        let before = try inspector.table(className, older)
+        let table = try follower.inspector.table(className, newer)
+        let before = try follower.inspector.table(className, older)
         let walk = RegionTraversal(older: older, newer: newer, changes: changes)
         let modified = try inspecting(path) { () throws(EngineError) in
             try walk.modified(Region.everything(table.definition.key))
@@ -148,30 +143,5 @@ public final class QueryWatch {
             }
         }
         return (gone, came)
-    }
-
-    // MARK: New versions
-
-    private func nextSession() throws -> Session? {
-        if !inspector.database.options.isReadOnly {
-            if inspector.database.newestVersion == session.version { return nil }
-            let next = try inspector.makeSession()
-            return next.version == session.version ? nil : next
-        }
-        let now = Self.stamp(path)
-        if now == stamp { return nil }
-        stamp = now
-        let next = try Inspector(path: path, isReadOnly: true, encryptionKey: encryptionKey)
-        let session = try next.makeSession()
-        if session.version == self.session.version { return nil }
-        inspector = next
-        return session
-    }
-
-    /// Differs if the file has been written.
-    static func stamp(_ path: String) -> [Int] {
-        let found = try? FileManager.default.attributesOfItem(atPath: path)
-        let date = (found?[.modificationDate] as? Date)?.timeIntervalSince1970 ?? 0
-        return [Int(date * 1e6), found?[.size] as? Int ?? 0, found?[.systemFileNumber] as? Int ?? 0]
     }
 }

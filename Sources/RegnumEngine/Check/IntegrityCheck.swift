@@ -32,15 +32,20 @@ package enum IntegrityCheck {
     /// The maximum number of findings that are collected.
     static let findingLimit = 100
 
-    package static func run(_ database: Database) -> IntegrityReport {
+    /// `progress` is called now and then with the checked part of the reachable pages, 0...1.
+    package static func run(
+        _ database: Database, progress: (Double) -> Void = { _ in }
+    ) -> IntegrityReport {
         do throws(EngineError) { try database.enterWriter() } catch {
             return IntegrityReport(findings: [Finding(law: 2, text: "\(error)")])
         }
         defer { database.leaveWriter() }
         database.settle()
-        var walk = Walk(database)
-        do throws(EngineError) { try walk.run() } catch { walk.find(2, "\(error)") }
-        return walk.report
+        return withoutActuallyEscaping(progress) { progress in
+            var walk = Walk(database, progress)
+            do throws(EngineError) { try walk.run() } catch { walk.find(2, "\(error)") }
+            return walk.report
+        }
     }
 
     struct Walk {
@@ -64,11 +69,14 @@ package enum IntegrityCheck {
         private(set) var pages: [UInt8] = []
         /// The kept versions.
         var history: History?
+        private let progress: (Double) -> Void
+        private var checkedPages = 0
         /// True if rows of the table lead to the same blocks: further checks would read those blocks once per row.
         private var sharesBlocks = false
 
-        init(_ database: Database) {
+        init(_ database: Database, _ progress: @escaping (Double) -> Void) {
             self.database = database
+            self.progress = progress
             do {
                 session = try database.makeSession()
             } catch {
@@ -154,6 +162,11 @@ package enum IntegrityCheck {
             }
             _ = try database.reader.bytes(ref)
             report.blocks += 1
+            checkedPages += ref.pageCount
+            if report.blocks % 256 == 0 {
+                let reachable = pages.count - report.freePages - report.pendingPages
+                progress(min(1, Double(checkedPages) / Double(max(reachable, 1))))
+            }
             mark(Extent(page: ref.page, pageCount: ref.pageCount), .reachable, path)
         }
 

@@ -116,12 +116,20 @@ struct ImportCommand: ParsableCommand {
         try reporting(on: arguments) {
             let bytes = try ByteSource(path: source)
             let editor = try arguments.writingInspector().beginEditing(className)
-            var run = ImportRun(editor: editor)
-            switch ExchangeFormat.of(source == "-" ? nil : source, format) {
-            case .csv: try run.putCSV(CSVReader(bytes, separator: try separatorByte()))
-            case .json, .jsonl: try run.putJSON(JSONObjectsReader(bytes))
+            let report = RefusalReport()
+            var run = ObjectImport(editor) {
+                report.add($0, $1)
+            } progress: {
+                Output.progress("\($0) objects")
             }
+            do {
+                switch ExchangeFormat.of(source == "-" ? nil : source, format) {
+                case .csv: try run.putCSV(CSVReader(bytes, separator: try separatorByte()))
+                case .json, .jsonl: try run.putJSON(JSONObjectsReader(bytes))
+                }
+            } catch let problem as ObjectImport.HeadProblem { throw Refusal(problem.description) }
             let counts = try run.finish()
+            report.end()
             let isKept = !dryRun && (counts.refused == 0 || skipRefused)
             if isKept { try editor.commit() } else { editor.rollback() }
             counts.write(asJSON: json, isKept: isKept, isDryRun: dryRun)
@@ -130,105 +138,39 @@ struct ImportCommand: ParsableCommand {
     }
 }
 
-/// One run of an import: stores objects, and reports those that are refused.
-private struct ImportRun {
-    struct Counts {
-        var inserted = 0
-        var updated = 0
-        var unchanged = 0
-        var refused = 0
-
-        func write(asJSON: Bool, isKept: Bool, isDryRun: Bool) {
-            if asJSON {
-                return Output().write(
-                    JSONLine.text([
-                        ("inserted", .number(inserted)), ("updated", .number(updated)),
-                        ("unchanged", .number(unchanged)), ("refused", .number(refused)), ("written", .bool(isKept)),
-                    ]))
-            }
-            Output().line("\(inserted) new, \(updated) updated, \(unchanged) unchanged, \(refused) refused")
-            if isDryRun { return Output().line("nothing was written: this was a dry run") }
-            if !isKept { Output().line("nothing was written: correct the refused lines, or give --skip-refused") }
-        }
-    }
-
-    let editor: ObjectEditor
-    private var counts = Counts()
-    /// Further refused objects are counted, but not shown.
+/// Reports the refused objects of an import on standard error. Confined to one thread.
+private final class RefusalReport {
+    private var count = 0
+    /// More refused objects are counted only.
     private static let shownRefusals = 100
 
-    init(editor: ObjectEditor) { self.editor = editor }
-
-    mutating func putCSV(_ reader: CSVReader) throws {
-        var reader = reader
-        guard let head = try nextHead(&reader) else {
-            throw Refusal("The CSV is empty: its first line names properties.")
-        }
-        do { try editor.setFields(head.fields.map(\.text), line: head.line) } catch let refused as RefusedObject {
-            throw Refusal(
-                "The head of the CSV cannot be used: \(refused.description). Its first line names properties of the class."
-            )
-        }
-        while true {
-            do {
-                guard let record = try reader.next() else { return }
-                count(try editor.put(fields: record.fields, line: record.line))
-            } catch let refused as RefusedObject { refuse(refused.line, refused.description) } catch let problem
-                as CSVReader.Problem
-            {
-                refuse(problem.line, problem.message)
-            }
-        }
-    }
-
-    private func nextHead(_ reader: inout CSVReader) throws -> CSVReader.Record? {
-        do { return try reader.next() } catch let problem as CSVReader.Problem {
-            throw Refusal("The head of the CSV cannot be used: \(problem.message).")
-        }
-    }
-
-    mutating func putJSON(_ reader: JSONObjectsReader) throws {
-        var reader = reader
-        while true {
-            do {
-                guard let object = try reader.next() else { return }
-                count(try editor.put(json: object.json, line: object.line))
-            } catch let refused as RefusedObject { refuse(refused.line, refused.description) } catch let problem
-                as CSVReader.Problem
-            {
-                // The objects after it cannot be delimited.
-                return refuse(problem.line, problem.message)
-            }
-        }
-    }
-
-    private mutating func count(_ outcome: ObjectEditor.Outcome) {
-        switch outcome {
-        case .inserted: counts.inserted += 1
-        case .updated: counts.updated += 1
-        case .unchanged: counts.unchanged += 1
-        }
-        let all = counts.inserted + counts.updated + counts.unchanged
-        if all % 10_000 == 0 { Output.progress("\(all) objects") }
-    }
-
-    private mutating func refuse(_ line: Int, _ reason: String) {
-        counts.refused += 1
-        if counts.refused <= Self.shownRefusals {
+    func add(_ line: Int, _ reason: String) {
+        count += 1
+        if count <= Self.shownRefusals {
             Output.progress(nil)
             Output.complain("line \(line): \(reason)")
         }
     }
 
-    mutating func finish() throws -> Counts {
-        for refused in try editor.setRemainingLinks() {
-            refuse(refused.line, refused.description)
-            if refused.wasInserted { counts.inserted -= 1 }
-        }
+    func end() {
         Output.progress(nil)
-        if counts.refused > Self.shownRefusals {
-            Output.complain("\(counts.refused - Self.shownRefusals) more lines were refused")
+        if count > Self.shownRefusals {
+            Output.complain("\(count - Self.shownRefusals) more lines were refused")
         }
-        return counts
+    }
+}
+
+extension ObjectImport.Counts {
+    fileprivate func write(asJSON: Bool, isKept: Bool, isDryRun: Bool) {
+        if asJSON {
+            return Output().write(
+                JSONLine.text([
+                    ("inserted", .number(inserted)), ("updated", .number(updated)),
+                    ("unchanged", .number(unchanged)), ("refused", .number(refused)), ("written", .bool(isKept)),
+                ]))
+        }
+        Output().line("\(inserted) new, \(updated) updated, \(unchanged) unchanged, \(refused) refused")
+        if isDryRun { return Output().line("nothing was written: this was a dry run") }
+        if !isKept { Output().line("nothing was written: correct the refused lines, or give --skip-refused") }
     }
 }

@@ -18,7 +18,7 @@ struct RegnumCommand: ParsableCommand {
         subcommands: [
             InfoCommand.self, SchemaCommand.self, QueryCommand.self, ExplainCommand.self, StatsCommand.self,
             PinsCommand.self, WatchCommand.self, DiffCommand.self, EditCommand.self, ShellSubcommand.self,
-            DeleteCommand.self,
+            StudioCommand.self, DeleteCommand.self,
             CheckCommand.self, CompactCommand.self, SalvageCommand.self,
             DumpCommand.self, LoadCommand.self, ExportCommand.self, ImportCommand.self, ImportRealmCommand.self,
         ])

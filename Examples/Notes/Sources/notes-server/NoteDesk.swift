@@ -47,11 +47,14 @@ actor NoteDesk {
     private var lastWaiter = 0
     private var observation: Task<Void, Never>?
 
+    /// The database in a folder.
+    static func file(in folder: URL) -> URL { folder.appendingPathComponent("notes.realm") }
+
     /// Opens the notes in a folder, and observes them.
     func open(_ folder: URL) async throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let configuration = Realm.Configuration(
-            fileURL: folder.appendingPathComponent("notes.realm"), objectTypes: [Note.self])
+            fileURL: Self.file(in: folder), objectTypes: [Note.self])
         manager.documentsURL = folder
         manager.realm = try await Realm.open(configuration: configuration)
         observation = Task { await observe() }

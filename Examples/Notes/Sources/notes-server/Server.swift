@@ -4,6 +4,7 @@
 import FlyingFox
 import Foundation
 import Notes
+import RegnumStudio
 
 @main
 struct Server {
@@ -31,6 +32,10 @@ struct Server {
         try await server.desk.open(folder)
         let listener = HTTPServer(address: try .inet(ip4: "127.0.0.1", port: port), timeout: 60)
         await server.addRoutes(to: listener)
+        // A secret in the environment: other users could read an argument in the list of processes.
+        if let token = ProcessInfo.processInfo.environment["NOTES_STUDIO_TOKEN"], !token.isEmpty {
+            await listener.mount(try Studio(StudioOptions(fileURL: NoteDesk.file(in: folder), token: token)))
+        }
         let run = Task { try await listener.run() }
         try await listener.waitUntilListening()
         print("http://127.0.0.1:\(port)")

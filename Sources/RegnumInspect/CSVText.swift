@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes CSV records as in RFC 4180, except that lines end with a line feed only.
 
-enum CSVText {
+/// Writes CSV. **Unstable**, like `Inspector`.
+public enum CSVText {
     /// One record with its line feed. Null is an empty field without quotes, an empty string an empty field with
     /// quotes.
-    static func record(_ fields: [String?]) -> String {
+    public static func record(_ fields: [String?]) -> String {
         // A record of one empty field would be an empty line, which readers skip.
         if fields.count == 1, fields[0] == nil { return ",\n" }
         return fields.map(field).joined(separator: ",") + "\n"

@@ -1,40 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads bytes from a file, standard input or memory, in chunks and with lookahead.
 
-import Foundation
-
-struct ByteSource {
+/// A source of bytes. **Unstable**, like `Inspector`.
+public struct ByteSource {
     /// Returns the next bytes; empty at the end.
     private let read: () throws -> [UInt8]
     private var chunk: [UInt8] = []
     private var position = 0
     private var isAtEnd = false
     /// The number of bytes consumed.
-    private(set) var offset = 0
+    public private(set) var offset = 0
 
-    init(_ read: @escaping () throws -> [UInt8]) { self.read = read }
+    public init(_ read: @escaping () throws -> [UInt8]) { self.read = read }
 
     /// `chunkLength` is for tests.
-    init(_ bytes: [UInt8], chunkLength: Int = .max) {
+    public init(_ bytes: [UInt8], chunkLength: Int = .max) {
         var rest = bytes[...]
         read = {
             let next = rest.prefix(chunkLength)
             rest = rest.dropFirst(chunkLength)
             return Array(next)
         }
-    }
-
-    /// The file at a path; standard input for `-`.
-    init(path: String) throws {
-        let handle: FileHandle
-        if path == "-" {
-            handle = .standardInput
-        } else {
-            do { handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path)) } catch {
-                throw Refusal("'\(path)' cannot be read: \(error.localizedDescription)")
-            }
-        }
-        read = { [UInt8](try handle.read(upToCount: 1 << 18) ?? Data()) }
     }
 
     mutating func peekByte() throws -> UInt8? {

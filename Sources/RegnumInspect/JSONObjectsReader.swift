@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // Splits a text into its JSON objects: the elements of one array, or one value after another, such as one per line.
 
-/// Memory: one object.
-struct JSONObjectsReader {
-    struct Object: Equatable {
-        var json: [UInt8]
+/// Memory: one object. **Unstable**, like `Inspector`.
+public struct JSONObjectsReader {
+    public struct Object: Equatable {
+        public var json: [UInt8]
         /// The line on which the object begins, from 1.
-        var line: Int
+        public var line: Int
     }
 
-    typealias Problem = CSVReader.Problem
+    public typealias Problem = CSVReader.Problem
 
     private var source: ByteSource
     private var line = 1
     private var isArray: Bool?
 
-    init(_ source: ByteSource) {
+    public init(_ source: ByteSource) {
         self.source = source
         if self.source.peek(3) == [0xef, 0xbb, 0xbf] { self.source.skip(3) }
     }
 
     /// Returns the next object; nil at the end. Its text is not parsed, only delimited. Throws `Problem` if the text
     /// between the objects is not valid JSON, or if the last object is incomplete.
-    mutating func next() throws -> Object? {
+    public mutating func next() throws -> Object? {
         try skipBlanks()
         if isArray == nil {
             isArray = try source.peekByte() == UInt8(ascii: "[")

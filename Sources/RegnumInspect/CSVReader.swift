@@ -2,29 +2,27 @@
 // Reads the records of a CSV text (RFC 4180) one by one. Lines may end with CRLF, LF or CR; a byte order mark at the
 // start is skipped; quoted fields may contain line breaks.
 
-import RegnumInspect
-
-/// Reads the records of a source of bytes. Memory: one record.
-struct CSVReader {
-    struct Record: Equatable {
-        var fields: [CSVField]
+/// Reads the records of a source of bytes. Memory: one record. **Unstable**, like `Inspector`.
+public struct CSVReader {
+    public struct Record: Equatable {
+        public var fields: [CSVField]
         /// The line on which the record begins, from 1.
-        var line: Int
+        public var line: Int
     }
 
-    struct Problem: Error, Equatable {
-        var line: Int
-        var message: String
+    public struct Problem: Error, Equatable {
+        public var line: Int
+        public var message: String
     }
 
     /// The maximum number of bytes in a record. A longer record most likely lacks a closing quotation mark.
-    static let recordLimit = 64 << 20
+    public static let recordLimit = 64 << 20
 
     private var source: ByteSource
     private let separator: UInt8
     private var line = 1
 
-    init(_ source: ByteSource, separator: UInt8 = UInt8(ascii: ",")) {
+    public init(_ source: ByteSource, separator: UInt8 = UInt8(ascii: ",")) {
         self.source = source
         self.separator = separator
         if self.source.peek(3) == [0xef, 0xbb, 0xbf] { self.source.skip(3) }
@@ -32,7 +30,7 @@ struct CSVReader {
 
     /// The next record; nil at the end. Empty lines are skipped. Throws `Problem`, after which the reader continues
     /// with the next line.
-    mutating func next() throws -> Record? {
+    public mutating func next() throws -> Record? {
         while let byte = try source.peekByte() {
             guard byte == 0x0a || byte == 0x0d else { return try record() }
             try skipLineEnd()

@@ -3,7 +3,7 @@
 
 import Testing
 
-@testable import RegnumTool
+@testable import RegnumInspect
 
 @Suite struct ReaderTests {
     private func records(_ text: String, _ chunk: Int = .max) throws -> [[String]] {

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Responses that wait or that are long: changes by other processes, exports, and the bytes of data.
+
+internal import Foundation
+internal import RegnumEngine
+internal import RegnumInspect
+
+extension Studio {
+    /// The longest wait for a change.
+    private static let longestWait = Duration.seconds(20)
+    private static let pause = Duration.milliseconds(100)
+
+    /// Waits until there is a newer version than `after`, at most as long as `wait` (in ms) says. Returns the newest
+    /// version and the classes that have changed since then.
+    func changes(_ call: StudioCall) async throws -> StudioResponse {
+        let seen = try call.number("after", 0...Int.max, default: 0)
+        let wait = min(Self.longestWait, .milliseconds(try call.number("wait", 0...60_000, default: 20_000)))
+        let end = ContinuousClock.now + wait
+        while true {
+            let json = try await worker.run { file in try file.changes(since: UInt64(seen)) }
+            if let json { return StudioResponse(200, json: json) }
+            if ContinuousClock.now >= end { return StudioResponse(200, json: ["version": .int(seen), "classes": []]) }
+            try await Task.sleep(for: Self.pause)
+        }
+    }
+
+    /// The results of a query as CSV or JSON, with the given columns, at one version.
+    func export(_ call: StudioCall) async throws -> StudioResponse {
+        let isJSON = call["format"] == "json"
+        let export = try await worker.run { file in try ObjectExport(file, call, isJSON: isJSON) }
+        let worker = worker
+        let chunks = AsyncThrowingStream<Data, any Error>(unfolding: {
+            try await worker.run { _ in try export.next() }
+        })
+        return StudioResponse(
+            200, type: isJSON ? "application/json" : "text/csv; charset=utf-8; header=present", .stream(chunks))
+    }
+
+    /// The bytes of a property of type Data. Browsers show no other type than a picture.
+    func data(_ call: StudioCall) async throws -> StudioResponse {
+        let bytes = try await worker.run { file in
+            let table = try file.table(try call.text("class"))
+            let key = try file.object(try call.key(), in: table)
+            let column = try file.column(try call.text("property"), of: table)
+            let isSingle = table.definition.columns[column].collection == .none
+            let value = try file.reading { () throws(EngineError) in
+                isSingle ? try table.value(column, of: key) : .null
+            }
+            guard case .data(let bytes) = value else {
+                throw StudioFailure(404, "noData", "The property has no data.")
+            }
+            return bytes
+        }
+        return StudioResponse(200, type: StudioPicture.type(bytes) ?? "application/octet-stream", .data(Data(bytes)))
+    }
+}
+
+extension StudioFile {
+    /// The newest version, and the classes that have changed after `version`; nil if there is no newer one.
+    func changes(since version: UInt64) throws -> JSONText? {
+        try refresh()
+        if session.version <= version { return nil }
+        let classes = session.tables.filter { changedAt[$0.definition.name, default: 0] > version }
+        return [
+            "version": .int(session.version), "schema": .bool(schemaChangedAt > version),
+            "classes": .array(
+                classes.map { ["name": .string($0.definition.name), "objects": .int($0.count)] }),
+        ]
+    }
+}
+
+/// An export that is under way. Used on the worker's queue. Memory: 8 bytes for each result, and a chunk.
+private final class ObjectExport: @unchecked Sendable {
+    // Sendable: used on the worker's queue only, one chunk after another.
+    private static let chunkLength = 1 << 18
+
+    private let session: Session
+    private let table: Table
+    private let list: ResultList
+    private let path: String
+    private let isJSON: Bool
+    /// The positions of the chosen properties among the visible ones.
+    private let chosen: [Int]
+    private let columns: [Int]
+    private let writer: ObjectWriter
+    private var position = 0
+    private var hasBegun = false
+    private var isDone = false
+
+    init(_ file: StudioFile, _ call: StudioCall, isJSON: Bool) throws {
+        let table = try file.table(try call.text("class"))
+        let visible = table.definition.columns.indices.filter { !table.definition.columns[$0].isHidden }
+        var chosen = Array(visible.indices)
+        if let text = call["columns"], case .array(let names) = try Self.parsed(text) {
+            chosen = try names.map { name in
+                guard case .string(let name) = name, let column = table.definition.column(named: name),
+                    let position = visible.firstIndex(of: column)
+                else { throw StudioFailure.argument("columns", "a JSON array of names of properties") }
+                return position
+            }
+        }
+        session = file.session
+        self.table = table
+        list = try file.list(table.definition.name, try file.queryText(call))
+        path = file.path
+        self.isJSON = isJSON
+        self.chosen = chosen
+        columns = chosen.map { visible[$0] }
+        writer = ObjectWriter(session: file.session)
+    }
+
+    private static func parsed(_ text: String) throws -> JSONText {
+        do throws(JSONText.Problem) { return try JSONText.parse(Array(text.utf8)) } catch {
+            throw StudioFailure.argument("columns", "a JSON array of names of properties")
+        }
+    }
+
+    /// The next chunk; nil at the end.
+    func next() throws -> Data? {
+        if isDone { return nil }
+        var text = ""
+        if !hasBegun {
+            hasBegun = true
+            if !isJSON { text += CSVText.record(columns.map { table.definition.columns[$0].name }) }
+        }
+        while position < list.count, text.utf8.count < Self.chunkLength {
+            let keys = try list.keys(position..<position + min(200, list.count - position))
+            try inspecting(path) { () throws(EngineError) in
+                for key in keys {
+                    if isJSON {
+                        text += position == 0 ? "[\n" : ",\n"
+                        text += try json(key)
+                    } else {
+                        text += try record(key)
+                    }
+                    position += 1
+                }
+            }
+        }
+        if position >= list.count {
+            isDone = true
+            if isJSON { text += position == 0 ? "[]\n" : "\n]\n" }
+        }
+        return Data(text.utf8)
+    }
+
+    private func record(_ key: ObjectKey) throws(EngineError) -> String {
+        let cells = try writer.cells(table, key)
+        return CSVText.record(chosen.map { cells[$0] })
+    }
+
+    private func json(_ key: ObjectKey) throws(EngineError) -> String {
+        var text = "{"
+        for (index, column) in columns.enumerated() {
+            if index > 0 { text += ", " }
+            JSONText.quote(table.definition.columns[column].name, to: &text)
+            text += ": " + (try writer.json(table, column, key))
+        }
+        return text + "}"
+    }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests that change the database, one transaction each, and undo.
+
+internal import Foundation
+internal import RegnumEngine
+internal import RegnumInspect
+
+extension StudioFile {
+    /// Switches between reading and editing.
+    func setEditing(_ call: StudioCall) throws -> JSONText {
+        guard case .bool(let wanted)? = call.member("on") else { throw StudioFailure.argument("on", "true or false") }
+        try setEditing(wanted)
+        return try state()
+    }
+
+    /// The state after a change: the page sees its own change at once.
+    private func state() throws -> JSONText {
+        try refresh()
+        return [
+            "version": .int(session.version), "isEditing": .bool(isEditing),
+            "undo": .array(history.suffix(10).reversed().map { .string($0.title) }),
+        ]
+    }
+
+    private func push(_ title: String, _ step: UndoStep) {
+        history.append((title, step))
+        if history.count > Self.undoLimit { history.removeFirst() }
+    }
+
+    /// Changes properties of an object: `values` has the new ones as JSON texts, `expected` the old ones.
+    func change(_ call: StudioCall) throws -> JSONText {
+        try requireEditing()
+        let name = try call.text("class")
+        let key = try call.key()
+        let json = try Self.object(call.member("values"))
+        var expected: [(name: String, json: String)] = []
+        if case .object(let members)? = call.member("expected") {
+            for member in members { if case .string(let text) = member.value { expected.append((member.key, text)) } }
+        }
+        if let step = try inspector.change(name, key, by: json, expecting: expected) {
+            push("Change of \(name) #\(key)", step)
+        }
+        return try state()
+    }
+
+    /// The JSON object of an object whose members are JSON texts.
+    private static func object(_ values: JSONText?) throws -> [UInt8] {
+        guard case .object(let members)? = values else { throw StudioFailure.argument("values", "an object") }
+        var text = "{"
+        for (index, member) in members.enumerated() {
+            guard case .string(let json) = member.value else {
+                throw StudioFailure.argument("values", "an object with JSON texts")
+            }
+            // Each text is one value, so that a text cannot add properties.
+            do throws(JSONText.Problem) { _ = try JSONText.parse(Array(json.utf8)) } catch {
+                throw StudioFailure(422, "refused", "Nothing was stored: '\(member.key)': \(error.message).")
+            }
+            if index > 0 { text += "," }
+            JSONText.quote(member.key, to: &text)
+            text += ":" + json
+        }
+        return Array((text + "}").utf8)
+    }
+
+    func create(_ call: StudioCall) throws -> JSONText {
+        try requireEditing()
+        let name = try call.text("class")
+        let (key, step) = try inspector.create(name, json: try Self.object(call.member("values")))
+        push("New \(name) #\(key)", step)
+        return ["key": .int(key), "state": try state()]
+    }
+
+    /// The effect of a delete.
+    func previewDelete(_ call: StudioCall) throws -> JSONText {
+        let preview = try inspector.previewDelete(try call.text("class"), try call.keys())
+        return [
+            "objects": .counts(preview.objects), "clearedLinks": .counts(preview.clearedLinks),
+            "denials": .array(preview.denials.map { .string($0) }), "isUndoable": .bool(preview.isUndoable),
+        ]
+    }
+
+    func delete(_ call: StudioCall) throws -> JSONText {
+        try requireEditing()
+        let name = try call.text("class")
+        let keys = try call.keys()
+        if let step = try inspector.delete(name, keys) {
+            push(keys.count == 1 ? "Delete of \(name) #\(keys[0])" : "Delete of \(keys.count) \(name)", step)
+        } else {
+            // Older steps may concern the deleted objects.
+            history = []
+        }
+        return try state()
+    }
+
+    /// Undoes the last change. A change that cannot be undone stays the last one.
+    func undo(_ call: StudioCall) throws -> JSONText {
+        try requireEditing()
+        guard let last = history.last else { throw StudioFailure(409, "conflict", "There is nothing to undo.") }
+        let restored = try inspector.undo(last.step)
+        history.removeLast()
+        for index in history.indices { history[index].step.replace(restored) }
+        return try state()
+    }
+
+    /// Imports CSV or JSON in one transaction; with `commit=1` only if no object is refused, otherwise never.
+    func importObjects(_ call: StudioCall) throws -> JSONText {
+        try requireEditing()
+        let isWanted = call["commit"] == "1"
+        var refusals: [JSONText] = []
+        let editor = try inspector.beginEditing(try call.text("class"))
+        let start = ContinuousClock.now
+        var run = ObjectImport(editor) { line, reason in
+            if refusals.count < 100 { refusals.append(["line": .int(line), "reason": .string(reason)]) }
+        } progress: { [limit = options.timeLimit] _ in
+            if ContinuousClock.now - start > limit { throw StudioFailure.timeout }
+        }
+        let source = ByteSource([UInt8](call.body))
+        if call["format"] == "json" {
+            try run.putJSON(JSONObjectsReader(source))
+        } else {
+            try run.putCSV(CSVReader(source))
+        }
+        let counts = try run.finish()
+        let isKept = isWanted && counts.refused == 0
+        if isKept { try editor.commit() } else { editor.rollback() }
+        return [
+            "inserted": .int(counts.inserted), "updated": .int(counts.updated), "unchanged": .int(counts.unchanged),
+            "refused": .int(counts.refused), "refusals": .array(refusals), "written": .bool(isKept),
+            "state": try state(),
+        ]
+    }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who may use a studio, and what a browser may do with its answers.
+
+import Foundation
+import RegnumStudio
+import Testing
+
+@Suite("Access to a studio") struct StudioAccessTests {
+    private let host = ("Host", "localhost:8080")
+    private let token = ("X-Regnum-Token", StudioHome.token)
+
+    @Test(
+        "Data needs the token",
+        arguments: [
+            "", "x", StudioHome.token + "x", String(StudioHome.token.dropLast()), StudioHome.token.uppercased(),
+        ])
+    func wrongToken(_ wrong: String) async throws {
+        let client = try StudioHome().client()
+        for name in ["database", "rows", "export", "changes", "data", "job", "nothing"] {
+            let answer = try await client.send("GET", "/api/" + name, headers: [host, ("X-Regnum-Token", wrong)])
+            #expect(answer.status == 401 && answer.reason == "token", "\(name)")
+            let none = try await client.send("GET", "/api/" + name, headers: [host])
+            #expect(none.status == 401, "\(name)")
+        }
+        for name in ["editing", "change", "create", "delete", "undo", "import", "job"] {
+            let answer = try await client.send(
+                "POST", "/api/" + name, body: Data("{}".utf8), headers: [host, ("X-Regnum-Token", wrong)])
+            #expect(answer.status == 401, "\(name)")
+        }
+        #expect(try await client.send("GET", "/api/database", headers: [host, token]).status == 200)
+    }
+
+    @Test("A studio without a token leaves access to its server")
+    func noToken() async throws {
+        let client = try StudioHome().client { $0.token = nil }
+        #expect(try await client.send("GET", "/api/database", headers: [host]).status == 200)
+    }
+
+    @Test("Tokens are long and different")
+    func tokens() {
+        let tokens = (0..<10).map { _ in Studio.makeToken() }
+        #expect(Set(tokens).count == 10)
+        #expect(tokens.allSatisfy { $0.utf8.count == 64 && $0.allSatisfy(\.isHexDigit) })
+    }
+
+    @Test(
+        "A foreign name that leads to this machine is refused, for the page too",
+        arguments: [
+            "evil.example", "evil.example:8080", "127.0.0.1.evil.example:8080", "", "[::2]:80", "localhost.evil",
+        ])
+    func foreignHost(_ name: String) async throws {
+        let client = try StudioHome().client()
+        for path in ["/", "/main.js", "/api/database"] {
+            #expect(try await client.send("GET", path, headers: [("Host", name), token]).status == 421)
+            #expect(try await client.send("GET", path, headers: [token]).status == 421)
+        }
+    }
+
+    @Test(
+        "The names of this machine are allowed",
+        arguments: ["127.0.0.1", "127.0.0.1:8080", "LOCALHOST:1", "localhost", "[::1]:80", "[::1]"])
+    func ownHost(_ name: String) async throws {
+        let client = try StudioHome().client()
+        #expect(try await client.send("GET", "/api/database", headers: [("Host", name), token]).status == 200)
+    }
+
+    @Test("Another page is refused")
+    func otherOrigins() async throws {
+        let client = try StudioHome().client()
+        func status(_ headers: (String, String)...) async throws -> Int {
+            try await client.send("GET", "/api/database", headers: [host, token] + headers).status
+        }
+        #expect(try await status(("Origin", "http://localhost:8080")) == 200)
+        #expect(try await status(("Origin", "https://localhost:8080")) == 200)
+        #expect(try await status(("Origin", "http://localhost:9090")) == 403)
+        #expect(try await status(("Origin", "http://evil.example")) == 403)
+        #expect(try await status(("Origin", "null")) == 403)
+        #expect(try await status(("Sec-Fetch-Site", "same-origin")) == 200)
+        #expect(try await status(("Sec-Fetch-Site", "cross-site")) == 403)
+        #expect(try await status(("Sec-Fetch-Site", "same-site")) == 403)
+    }
+
+    @Test("A body beyond the limit is refused")
+    func longBody() async throws {
+        let client = try StudioHome().client { $0.bodyLimit = 100 }
+        let answer = try await client.send("POST", "/api/import", body: Data(count: 101))
+        #expect(answer.status == 413)
+    }
+
+    @Test("Each answer restricts the browser", arguments: ["/", "/main.js", "/nothing", "/api/database", "/api/rows"])
+    func headers(_ path: String) async throws {
+        let answer = try await StudioHome().client().send("GET", path)
+        let policy = answer.headers["Content-Security-Policy"] ?? ""
+        #expect(policy.contains("default-src 'none'") && policy.contains("script-src 'self';"))
+        #expect(policy.contains("require-trusted-types-for 'script'") && policy.contains("frame-ancestors 'none'"))
+        #expect(!policy.contains("unsafe"))
+        #expect(answer.headers["X-Content-Type-Options"] == "nosniff")
+        #expect(answer.headers["Cache-Control"] == "no-store")
+        #expect(answer.headers["Access-Control-Allow-Origin"] == nil)
+        #expect(answer.headers["Set-Cookie"] == nil)
+    }
+
+    @Test("Only the page's own files and requests are there")
+    func paths() async throws {
+        let client = try StudioHome().client()
+        for path in ["/x", "/../Package.swift", "/main.js/", "//main.js", "/.js", "/style.css.js", "/people.realm"] {
+            #expect(try await client.send("GET", path).status == 404, "\(path)")
+        }
+        #expect(try await client.send("POST", "/").status == 405)
+        #expect(try await client.send("POST", "/api/rows", body: Data("{}".utf8)).status == 405)
+        #expect(try await client.send("GET", "/api/delete").status == 405)
+        #expect(try await client.send("DELETE", "/api/rows").status == 405)
+        #expect(try await client.get("nothing").status == 404)
+        #expect(try await client.send("POST", "/api/change", body: Data("{".utf8)).reason == "notJSON")
+        let head = try await client.send("HEAD", "/")
+        #expect(head.status == 200 && head.body.isEmpty)
+    }
+
+    @Test("The page loads only files that are served, and makes no text to markup")
+    func page() async throws {
+        let client = try StudioHome().client()
+        let html = try await client.send("GET", "/")
+        #expect(html.status == 200 && html.headers["Content-Type"] == "text/html; charset=utf-8")
+        #expect(html.text.matches(of: #/<script(?![^>]*\ssrc=)/#).isEmpty)
+        #expect(html.text.matches(of: #/\sstyle=|\son\w+=|javascript:/#).isEmpty)
+        #expect(try await client.send("GET", "/style.css").headers["Content-Type"] == "text/css; charset=utf-8")
+        #expect(try await client.send("GET", "/icon.svg").headers["Content-Type"] == "image/svg+xml")
+        var known: Set<String> = []
+        var pending = ["main.js"]
+        while let name = pending.popLast() {
+            if !known.insert(name).inserted { continue }
+            let script = try await client.send("GET", "/" + name)
+            #expect(script.status == 200, "\(name)")
+            #expect(script.headers["Content-Type"] == "text/javascript; charset=utf-8", "\(name)")
+            pending += script.text.matches(of: #/from "\.\/(\w+\.js)"/#).map { String($0.1) }
+            let sinks = #/innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/#
+            #expect(script.text.matches(of: sinks).isEmpty, "\(name)")
+            #expect(script.text.matches(of: #/https?:\/\/(?!www\.w3\.org)/#).isEmpty, "\(name)")
+        }
+        #expect(known.count == 18)
+    }
+}

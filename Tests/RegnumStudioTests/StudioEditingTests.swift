@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// The requests that change a database: each is refused while it is only read, and can be undone.
+
+import Foundation
+import Regnum
+import RegnumInspect
+import RegnumStudio
+import Testing
+
+@Suite("Editing with a studio") struct StudioEditingTests {
+    private func editor(_ home: StudioHome) async throws -> StudioClient {
+        let client = try home.client()
+        try await client.switchToEditing()
+        return client
+    }
+
+    private func change(_ key: Int, _ values: String, expecting expected: String = "{}") -> String {
+        #"{"class": "StudioPerson", "key": \#(key), "values": \#(values), "expected": \#(expected)}"#
+    }
+
+    @Test("Nothing is changed before the user switches to editing, and after switching back")
+    func readOnly() async throws {
+        let home = try StudioHome()
+        let before = try home.json("StudioPerson")
+        let client = try home.client()
+        func tryAll() async throws {
+            let requests = [
+                ("change", change(1, #"{"name": "\"x\""}"#)), ("create", #"{"class": "StudioDog", "values": {}}"#),
+                ("delete", #"{"class": "StudioDog", "keys": [1]}"#), ("undo", "{}"), ("import", "name\nx\n"),
+            ]
+            for (name, body) in requests {
+                let answer = try await client.post(name, body, ["class": "StudioDog", "commit": "1"])
+                #expect(answer.status == 403 && answer.reason == "readOnly", "\(name)")
+            }
+        }
+        try await tryAll()
+        #expect(try home.json("StudioPerson") == before && home.count("StudioDog") == 2)
+        try await client.switchToEditing()
+        #expect(try await client.get("database").json["isEditing"] == .bool(true))
+        _ = try await client.post("editing", #"{"on": false}"#)
+        #expect(try await client.get("database").json["isEditing"] == .bool(false))
+        try await tryAll()
+        #expect(try await client.post("editing", #"{"on": 1}"#).status == 400)
+    }
+
+    @Test("A file that is shown only cannot be edited")
+    func notEditable() async throws {
+        let client = try StudioHome().client { $0.allowsEditing = false }
+        #expect(try await client.post("editing", #"{"on": true}"#).reason == "notEditable")
+        #expect(try await client.get("database").json["allowsEditing"] == .bool(false))
+    }
+
+    @Test(
+        "A value of each type is stored, and undone",
+        arguments: [
+            ("name", #""N\u00e9w \"x\"""#), ("age", "null"), ("age", "-7"), ("born", #""2026-01-31T12:00:00.5Z""#),
+            ("photo", #""AQID""#), ("tags", #"["c"]"#), ("scores", #"{"y": 5, "z": 6}"#),
+            ("any", #"{"$date": "2026-01-01T00:00:00Z"}"#),
+            ("any", #"[1, {"a": "b"}, {"$ref": "StudioDog", "key": 2}]"#), ("home", #"{"city": "Oslo"}"#),
+            ("home", "null"), ("best", #"{"key": 2}"#), ("best", "null"), ("dogs", #"[{"key": 2}, {"key": 2}]"#),
+            ("dogs", "[]"),
+        ])
+    func changing(_ name: String, _ json: String) async throws {
+        let home = try StudioHome()
+        let client = try await editor(home)
+        let before = try home.json("StudioPerson")
+        var values = ""
+        JSONText.quote(json, to: &values)
+        let answer = try await client.post("change", change(1, "{\"\(name)\": \(values)}"))
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(answer.json["undo"]?.array.compactMap(\.string) == ["Change of StudioPerson #1"])
+        #expect(try home.json("StudioPerson") != before)
+        let undone = try await client.post("undo", "{}")
+        #expect(undone.status == 200 && undone.json["undo"]?.array.isEmpty == true, "\(undone.text)")
+        #expect(try home.json("StudioPerson") == before)
+        #expect(try await client.post("undo", "{}").status == 409)
+        #expect(try Inspector(fileURL: home.url, isReadOnly: true).integrityFindings() == [])
+    }
+
+    @Test(
+        "A value that is not valid is refused, and nothing is stored",
+        arguments: [
+            ("name", "null"), ("name", "5"), ("age", "1.5"), ("age", #""x""#), ("born", #""yesterday""#),
+            ("photo", #""?""#), ("tags", "{}"), ("tags", "[null]"), ("best", #"{"key": 99}"#), ("best", #""x""#),
+            ("nothing", "1"), ("id", "2"), ("home", #"{"town": "x"}"#), ("name", #"1, "age": 5"#),
+        ])
+    func refused(_ name: String, _ json: String) async throws {
+        let home = try StudioHome()
+        let client = try await editor(home)
+        let before = try home.json("StudioPerson")
+        var values = ""
+        JSONText.quote(json, to: &values)
+        let answer = try await client.post("change", change(1, "{\"\(name)\": \(values)}"))
+        #expect(answer.status == 422 && answer.reason == "refused", "\(answer.text)")
+        #expect(try home.json("StudioPerson") == before)
+    }
+
+    @Test("A change that expects other values, or an object that is gone, is a conflict")
+    func conflicts() async throws {
+        let home = try StudioHome()
+        let client = try await editor(home)
+        let edited = try await client.get("object", ["class": "StudioPerson", "key": "1"]).json
+        let seen = try #require(edited["values"]?.array.first { $0["name"]?.string == "name" }?["json"]?.string)
+        try home.write { $0.object(ofType: StudioPerson.self, forPrimaryKey: 1)?.name = "Other" }
+        var quoted = ""
+        JSONText.quote(seen, to: &quoted)
+        let body = change(1, #"{"name": "\"Mine\""}"#, expecting: "{\"name\": \(quoted)}")
+        #expect(try await client.post("change", body).status == 409)
+        #expect(try home.count("StudioPerson", where: "name == 'Other'") == 1)
+        #expect(try await client.post("change", change(99, #"{"name": "\"x\""}"#)).status == 409)
+        // Another process changes what a change has left: it is not undone.
+        #expect(try await client.post("change", change(2, #"{"name": "\"Mine\""}"#)).status == 200)
+        try home.write { $0.object(ofType: StudioPerson.self, forPrimaryKey: 2)?.name = "Theirs" }
+        #expect(try await client.post("undo", "{}").status == 409)
+        #expect(try home.count("StudioPerson", where: "name == 'Theirs'") == 1)
+        // Other properties do not matter.
+        try home.write { realm in
+            let person = realm.object(ofType: StudioPerson.self, forPrimaryKey: 2)
+            person?.name = "Mine"
+            person?.age = 1
+        }
+        #expect(try await client.post("undo", "{}").status == 200)
+        #expect(try home.count("StudioPerson", where: "name == 'Person 2' AND age == 1") == 1)
+    }
+
+    @Test("An object is created, and its creation undone")
+    func creating() async throws {
+        let home = try StudioHome()
+        let client = try await editor(home)
+        let body = #"{"class": "StudioPerson", "values": {"id": "7", "name": "\"New\"", "best": "{\"key\": 1}"}}"#
+        let answer = try await client.post("create", body)
+        #expect(answer.status == 200 && answer.json["key"]?.int == 4, "\(answer.text)")
+        #expect(try home.count("StudioPerson", where: "id == 7 AND best.name == 'Rex'") == 1)
+        #expect(try await client.post("create", body).reason == "refused")
+        let keyless = try await client.post("create", #"{"class": "StudioPerson", "values": {"name": "\"x\""}}"#)
+        #expect(keyless.status == 422)
+        let embedded = try await client.post("create", #"{"class": "StudioAddress", "values": {}}"#)
+        #expect(embedded.status == 400)
+        #expect(try await client.post("undo", "{}").status == 200)
+        #expect(try home.count("StudioPerson") == 3)
+    }
+
+    @Test("A delete is previewed, made and undone with its links")
+    func deleting() async throws {
+        let home = try StudioHome()
+        try home.write { realm in
+            realm.object(ofType: StudioPerson.self, forPrimaryKey: 2)?.any = .object(realm.objects(StudioDog.self)[0])
+        }
+        let client = try await editor(home)
+        let people = try home.json("StudioPerson", where: "TRUEPREDICATE SORT(id)")
+        let body = #"{"class": "StudioDog", "keys": [1, 2, 99]}"#
+        let preview = try await client.post("preview-delete", body).json
+        #expect(preview["objects"] == ["StudioDog": 2])
+        #expect(preview["clearedLinks"]?["StudioPerson.best"]?.int == 3)
+        #expect(preview["isUndoable"] == .bool(true) && preview["denials"]?.array.isEmpty == true)
+        #expect(try home.count("StudioDog") == 2)
+        #expect(try await client.post("delete", body).status == 200)
+        #expect(try home.count("StudioDog") == 0 && home.count("StudioPerson", where: "best == NULL") == 3)
+        let undone = try await client.post("undo", "{}")
+        #expect(undone.status == 200, "\(undone.text)")
+        #expect(try home.count("StudioDog", where: "ANY friends.name == 'Bo'") == 1)
+        #expect(try home.count("StudioPerson", where: "best.name == 'Rex' AND dogs.@count == 2") == 3)
+        // The restored objects have new numbers, and nothing else differs.
+        let restored = try home.json("StudioPerson", where: "TRUEPREDICATE SORT(id)")
+        func withoutNumbers(_ text: String) -> String { text.replacing(#/"key": \d+/#, with: "\"key\": n") }
+        #expect(withoutNumbers(restored) == withoutNumbers(people))
+        #expect(try Inspector(fileURL: home.url, isReadOnly: true).integrityFindings() == [])
+    }
+
+    @Test("Undo goes back over a delete to older changes of the deleted object")
+    func undoingMore() async throws {
+        let home = try StudioHome()
+        let client = try await editor(home)
+        let before = try home.json("StudioPerson", where: "id == 1")
+        _ = try await client.post("change", change(1, #"{"name": "\"One\""}"#))
+        let address = #"{"home": "{\"city\": \"Oslo\", \"neighbour\": {\"primaryKey\": 1}}"}"#
+        _ = try await client.post("change", change(1, address))
+        #expect(try await client.post("delete", #"{"class": "StudioPerson", "keys": [1]}"#).status == 200)
+        #expect(try home.count("StudioPerson") == 2 && home.count("StudioAddress") == 2)
+        for left in [2, 1, 0] {
+            let answer = try await client.post("undo", "{}")
+            #expect(answer.json["undo"]?.array.count == left, "\(answer.text)")
+        }
+        #expect(try home.json("StudioPerson", where: "id == 1") == before)
+        #expect(try home.count("StudioAddress") == 3)
+        #expect(try Inspector(fileURL: home.url, isReadOnly: true).integrityFindings() == [])
+    }
+
+    @Test("An import is previewed, refused with lines, and stored")
+    func importing() async throws {
+        let home = try StudioHome()
+        let client = try await editor(home)
+        let query = ["class": "StudioPerson", "format": "csv"]
+        let commit = query.merging(["commit": "1"]) { $1 }
+        let csv = "id,name,age\n1,Changed,5\n9,New,\n"
+        let preview = try await client.post("import", csv, query).json
+        #expect(preview["inserted"]?.int == 1 && preview["updated"]?.int == 1 && preview["written"] == .bool(false))
+        #expect(try home.count("StudioPerson") == 3)
+        let broken = try await client.post("import", csv + "x,Bad,1\n", commit).json
+        #expect(broken["refused"]?.int == 1 && broken["written"] == .bool(false))
+        #expect(broken.at("refusals.0.line")?.int == 4)
+        #expect(try home.count("StudioPerson") == 3)
+        #expect(try await client.post("import", csv, commit).json["written"] == .bool(true))
+        #expect(try home.count("StudioPerson", where: "name == 'Changed' OR name == 'New'") == 2)
+        let json = try await client.post(
+            "import", #"[{"name": "Ida"}]"#, ["class": "StudioDog", "format": "json", "commit": "1"]
+        ).json
+        #expect(json["inserted"]?.int == 1)
+        #expect(try await client.post("import", "nothing\n1\n", commit).status == 422)
+        #expect(try await client.post("import", "", commit).status == 422)
+        // The writer lock is free again.
+        try home.write { $0.add(StudioDog(value: ["name": "After"])) }
+    }
+}
