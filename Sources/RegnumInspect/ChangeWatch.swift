@@ -51,7 +51,7 @@ public final class ChangeWatch {
                 throw InspectionError(path: path, description: "'\(cursor)' is not a change cursor.")
             }
         }
-        stamp = QueryWatch.stamp(path)
+        stamp = VersionFollower.stamp(path)
         inspector = try Inspector(path: path, isReadOnly: isReadOnly, encryptionKey: encryptionKey)
         do throws(FeedProblem) {
             reader = try FeedReader(inspector.database, since: start)
@@ -68,7 +68,7 @@ public final class ChangeWatch {
     public func advance(byCommit: Bool = false) throws -> WatchedFeed? {
         if let found = try next(byCommit) { return found }
         guard inspector.database.options.isReadOnly else { return nil }
-        let now = QueryWatch.stamp(path)
+        let now = VersionFollower.stamp(path)
         if now == stamp { return nil }
         stamp = now
         inspector = try Inspector(path: path, isReadOnly: true, encryptionKey: encryptionKey)
@@ -79,7 +79,7 @@ public final class ChangeWatch {
         let older = reader.last
         do throws(FeedProblem) {
             guard let changes = try reader.next(in: inspector.database, byCommit: byCommit) else { return nil }
-            let (oldWriter, writer) = (ObjectWriter(session: older), ObjectWriter(session: reader.last))
+            let (oldWriter, writer) = (ObjectFormatter(session: older), ObjectFormatter(session: reader.last))
             return try FeedProblem.running { () throws(EngineError) -> WatchedFeed in
                 var feed = WatchedFeed(
                     version: changes.cursor.version, cursor: changes.cursor.text, isNewSchema: changes.isNewSchema,
@@ -101,7 +101,7 @@ public final class ChangeWatch {
     }
 
     private static func text(
-        _ object: VersionChanges.Object, _ writer: ObjectWriter
+        _ object: VersionChanges.Object, _ writer: ObjectFormatter
     ) throws(EngineError) -> String {
         guard let primaryKey = object.primaryKey else { return "{\"key\": \(object.key.rawValue)}" }
         return try writer.json(primaryKey: primaryKey)

@@ -2,6 +2,7 @@
 // Creates and updates objects of one class from JSON or CSV, in one transaction.
 
 internal import RegnumEngine
+internal import RegnumSystem
 
 /// The reason why an object was refused, as part of a sentence. **Unstable**, like `Inspector`.
 public struct RefusedObject: Error, Sendable, Equatable, CustomStringConvertible {
@@ -39,7 +40,7 @@ public final class ObjectEditor {
     /// The columns of the CSV fields.
     private var fields: [Int] = []
     /// Values with links to objects that did not exist when they were read.
-    private var later: [(line: Int, key: ObjectKey, isNew: Bool, column: Int, value: JSONText)] = []
+    private var later: [(line: Int, key: ObjectKey, isNew: Bool, column: Int, value: JSONValue)] = []
 
     init(_ session: Session, _ table: Table, _ path: String) {
         self.session = session
@@ -75,7 +76,7 @@ public final class ObjectEditor {
         guard values.count == fields.count else {
             throw RefusedObject(line: line, description: "it has \(values.count) fields, not \(fields.count)")
         }
-        var members: [JSONText.Member] = []
+        var members: [JSONMember] = []
         for (field, column) in zip(values, fields) {
             let definition = table.definition.columns[column]
             do {
@@ -93,15 +94,15 @@ public final class ObjectEditor {
     /// Stores the object of a JSON text in UTF-8. Throws `RefusedObject`, or `InspectionError` if reading or writing
     /// the file fails.
     public func put(json: [UInt8], line: Int) throws -> Outcome {
-        let value: JSONText
-        do throws(JSONText.Problem) { value = try JSONText.parse(json) } catch {
+        let value: JSONValue
+        do throws(JSONParser.Problem) { value = try JSONParser.parse(json) } catch {
             throw RefusedObject(line: line, description: "it is not JSON: \(error.message)")
         }
         return try put(value, line)
     }
 
-    private func put(_ json: JSONText, _ line: Int) throws -> Outcome {
-        var later: [(Int, JSONText)] = []
+    private func put(_ json: JSONValue, _ line: Int) throws -> Outcome {
+        var later: [(Int, JSONValue)] = []
         let planned: PlannedObject
         do { planned = try parser.object(json, of: table) { later.append(($0, $1)) } } catch let problem
             as ObjectParser.Problem
@@ -122,20 +123,20 @@ public final class ObjectEditor {
     /// the primary key.
     func insert(_ json: [UInt8]) throws -> ObjectKey {
         do {
-            let planned = try reader.object(try parsed(json), of: table)
+            let planned = try parser.object(try parsed(json), of: table)
             if try existing(planned, 0) != nil {
                 throw ObjectParser.Problem(message: "there is an object with the primary key")
             }
-            if let reason = try brokenConstraint(planned, nil) { throw ObjectReader.Problem(message: reason) }
+            if let reason = try brokenConstraint(planned, nil) { throw ObjectParser.Problem(message: reason) }
             return try inspecting(path) { () throws(EngineError) in try store.insert(planned) }
-        } catch let problem as ObjectReader.Problem {
+        } catch let problem as ObjectParser.Problem {
             throw RefusedObject(line: 0, description: problem.message)
         }
     }
 
-    private func parsed(_ json: [UInt8]) throws -> JSONText {
-        do throws(JSONText.Problem) { return try JSONText.parse(json) } catch {
-            throw ObjectReader.Problem(message: "it is not JSON: \(error.message)")
+    private func parsed(_ json: [UInt8]) throws -> JSONValue {
+        do throws(JSONParser.Problem) { return try JSONParser.parse(json) } catch {
+            throw ObjectParser.Problem(message: "it is not JSON: \(error.message)")
         }
     }
 

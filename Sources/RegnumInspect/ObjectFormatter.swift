@@ -3,6 +3,7 @@
 
 internal import Foundation
 package import RegnumEngine
+internal import RegnumSystem
 
 /// Confined to the session.
 package final class ObjectFormatter {
@@ -108,7 +109,7 @@ package final class ObjectFormatter {
         for (column, definition) in table.definition.columns.enumerated() where !definition.isHidden {
             if !isFirst { out += ", " }
             isFirst = false
-            JSONText.quote(definition.name, to: &out)
+            JSONValue.quote(definition.name, to: &out)
             out += ": "
             try write(table, column, key, style, to: &out)
         }
@@ -147,7 +148,7 @@ package final class ObjectFormatter {
         out += "{"
         for (index, entry) in entries.enumerated() {
             if index > 0 { out += ", " }
-            JSONText.quote(entry.key, to: &out)
+            JSONValue.quote(entry.key, to: &out)
             out += ": "
             try write(entry.value, target, style, isMixed, to: &out)
         }
@@ -260,7 +261,7 @@ package final class ObjectFormatter {
             return
         }
         out += "{\"\(tag)\": "
-        JSONText.quote(table.definition.name, to: &out)
+        JSONValue.quote(table.definition.name, to: &out)
         if let primary = table.definition.primaryKey {
             out += ", \"primaryKey\": "
             try write(try table.value(primary, of: key), nil, .json, to: &out)
@@ -271,9 +272,9 @@ package final class ObjectFormatter {
     }
 
     private static func write(_ string: String, _ isJSON: Bool, to out: inout String) {
-        if isJSON || string.utf8.count <= shownCharacters { return JSONText.quote(string, to: &out) }
+        if isJSON || string.utf8.count <= shownCharacters { return JSONValue.quote(string, to: &out) }
         let start = string.prefix(shownCharacters)
-        JSONText.quote(String(start), to: &out)
+        JSONValue.quote(String(start), to: &out)
         if start.endIndex != string.endIndex { out += "..." }
     }
 

@@ -3,6 +3,7 @@
 
 internal import Foundation
 internal import RegnumEngine
+internal import RegnumSystem
 
 /// The checked values of an object.
 struct PlannedObject: Sendable {
@@ -43,7 +44,7 @@ struct ObjectParser {
     /// Reads a JSON object. Members that the class lacks are a problem. `later` is called with the columns whose links
     /// lead to objects that are not in the file, which are then left out; without it they are a problem.
     func object(
-        _ json: JSONText, of table: Table, depth: Int = 0, later: ((Int, JSONText) -> Void)? = nil
+        _ json: JSONValue, of table: Table, depth: Int = 0, later: ((Int, JSONValue) -> Void)? = nil
     ) throws -> PlannedObject {
         guard case .object(let members) = json else { throw Problem(message: "it is \(kind(json)), not an object") }
         guard depth < Self.depthLimit else { throw Problem(message: "objects are nested too deeply") }
@@ -65,7 +66,7 @@ struct ObjectParser {
     }
 
     /// The value of a property.
-    func value(_ json: JSONText, of column: ColumnDefinition, _ depth: Int = 0) throws -> PlannedValue {
+    func value(_ json: JSONValue, of column: ColumnDefinition, _ depth: Int = 0) throws -> PlannedValue {
         switch (column.collection, json) {
         case (.none, _): return try single(json, column, depth)
         case (.list, .array(let values)), (.set, .array(let values)):
@@ -90,7 +91,7 @@ struct ObjectParser {
         if key.utf8.count > FormatLimits.stringByteCount { throw Problem(message: "a key is too long") }
     }
 
-    private func single(_ json: JSONText, _ column: ColumnDefinition, _ depth: Int) throws -> PlannedValue {
+    private func single(_ json: JSONValue, _ column: ColumnDefinition, _ depth: Int) throws -> PlannedValue {
         if column.type == .mixed { return .value(try mixed(json, 0)) }
         if json == .null {
             guard column.isNullable || column.type == .link && column.collection != .list && column.collection != .set
@@ -108,7 +109,7 @@ struct ObjectParser {
     // MARK: Links
 
     /// The object of a link: an object with `primaryKey` or `key`, or the primary key itself.
-    private func link(_ json: JSONText, to table: Table) throws -> ObjectKey {
+    private func link(_ json: JSONValue, to table: Table) throws -> ObjectKey {
         let definition = table.definition
         if case .string(let name)? = json["class"] ?? json["$ref"], name != definition.name {
             throw Problem(message: "it links to class '\(name)', not '\(definition.name)'")
@@ -127,7 +128,7 @@ struct ObjectParser {
         guard let primary = definition.primaryKey else {
             throw Problem(message: "class '\(definition.name)' has no primary key: link to it as {\"key\": NUMBER}")
         }
-        let given: JSONText
+        let given: JSONValue
         if case .object = json {
             guard let found = json["primaryKey"] else { throw Problem(message: "a link lacks its 'primaryKey'") }
             given = found
@@ -145,7 +146,7 @@ struct ObjectParser {
     // MARK: Values
 
     /// A value that is neither null, a link nor a collection.
-    func scalar(_ json: JSONText, _ type: ColumnType) throws -> Value {
+    func scalar(_ json: JSONValue, _ type: ColumnType) throws -> Value {
         switch (type, json) {
         case (.bool, .bool(let bool)): return .bool(bool)
         case (.int, .number(let text)):
@@ -184,7 +185,7 @@ struct ObjectParser {
         throw Problem(message: "\(text(json)) is not \(Self.named(type))")
     }
 
-    private func mixed(_ json: JSONText, _ depth: Int) throws -> Value {
+    private func mixed(_ json: JSONValue, _ depth: Int) throws -> Value {
         guard depth <= MixedCodec.depthLimit else { throw Problem(message: "collections are nested too deeply") }
         switch json {
         case .null: return .null
@@ -200,7 +201,7 @@ struct ObjectParser {
         }
     }
 
-    private func entries(_ members: [JSONText.Member], _ depth: Int) throws -> Value {
+    private func entries(_ members: [JSONMember], _ depth: Int) throws -> Value {
         var entries: [DictionaryEntry] = []
         for member in members {
             try check(member.key)
@@ -213,7 +214,7 @@ struct ObjectParser {
         return .dictionary(entries)
     }
 
-    private func tagged(_ tag: JSONText.Member, _ json: JSONText, _ depth: Int) throws -> Value {
+    private func tagged(_ tag: JSONMember, _ json: JSONValue, _ depth: Int) throws -> Value {
         let types: [String: ColumnType] = [
             "$numberFloat": .float, "$numberDouble": .double, "$binary": .data, "$date": .date, "$oid": .objectID,
             "$uuid": .uuid, "$numberDecimal": .decimal128,
@@ -263,7 +264,7 @@ struct ObjectParser {
         }
     }
 
-    private func kind(_ json: JSONText) -> String {
+    private func kind(_ json: JSONValue) -> String {
         switch json {
         case .null: "null"
         case .bool: "a Bool"
@@ -274,7 +275,7 @@ struct ObjectParser {
         }
     }
 
-    private func text(_ json: JSONText) -> String {
+    private func text(_ json: JSONValue) -> String {
         switch json {
         case .bool(let bool): bool ? "true" : "false"
         case .number(let text): "'\(text.prefix(60))'"
@@ -290,7 +291,7 @@ extension ObjectParser {
     /// The JSON that stands for a field of CSV: the same as `ObjectFormatter.cells` writes, and `true`, `false`, `1`
     /// and `0` for a Bool in any case. An empty field is null, or an empty string or collection if the property does
     /// not allow null; a quoted empty field is an empty string.
-    func json(_ text: String, isQuoted: Bool, of column: ColumnDefinition) throws -> JSONText {
+    func json(_ text: String, isQuoted: Bool, of column: ColumnDefinition) throws -> JSONValue {
         if text.isEmpty, !isQuoted {
             switch column.collection {
             case .list, .set: return .array([])
@@ -321,8 +322,8 @@ extension ObjectParser {
         }
     }
 
-    private func parsed(_ text: String) throws -> JSONText {
-        do throws(JSONText.Problem) { return try JSONText.parse(Array(text.utf8)) } catch {
+    private func parsed(_ text: String) throws -> JSONValue {
+        do throws(JSONParser.Problem) { return try JSONParser.parse(Array(text.utf8)) } catch {
             throw Problem(message: "it is not JSON: \(error.message)")
         }
     }

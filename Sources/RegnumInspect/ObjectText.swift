@@ -2,6 +2,7 @@
 // One object as text for an editor, and the update of the object from the edited text.
 
 internal import RegnumEngine
+internal import RegnumSystem
 
 /// An object as indented JSON with tags. **Unstable**, like `Inspector`.
 public struct ObjectText: Sendable, Equatable {
@@ -53,7 +54,7 @@ extension Inspector {
         var lines: [String] = []
         for (column, definition) in table.definition.columns.enumerated() where !definition.isHidden {
             var line = "  "
-            JSONText.quote(definition.name, to: &line)
+            JSONValue.quote(definition.name, to: &line)
             line += ": " + (try inspecting(path) { () throws(EngineError) in try formatter.json(table, column, key) })
             lines.append(line)
         }

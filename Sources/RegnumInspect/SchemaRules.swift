@@ -6,6 +6,7 @@
 //    {"class": "Person", "property": "dogs", "onDelete": "cascade", "onTargetDelete": "deny"}]
 
 internal import RegnumEngine
+internal import RegnumSystem
 
 extension Inspector {
     /// The unique constraints, delete rules and geospatial indexes of the file as a JSON array; nil if there are none.
@@ -16,13 +17,13 @@ extension Inspector {
         for table in session.tables {
             let definition = table.definition
             var start = "{\"class\":"
-            JSONText.quote(definition.name, to: &start)
+            JSONValue.quote(definition.name, to: &start)
             for unique in definition.uniques {
                 let names = unique.columns.compactMap { key in definition.columns.first { $0.key == key }?.name }
                 var quoted: [String] = []
                 for name in names {
                     var text = ""
-                    JSONText.quote(name, to: &text)
+                    JSONValue.quote(name, to: &text)
                     quoted.append(text)
                 }
                 rules.append(start + ",\"unique\":[\(quoted.joined(separator: ","))]}")
@@ -34,7 +35,7 @@ extension Inspector {
                 if column.originRule != .nullify { rule += ",\"onTargetDelete\":\"\(column.originRule)\"" }
                 if rule.isEmpty { continue }
                 var name = ""
-                JSONText.quote(column.name, to: &name)
+                JSONValue.quote(column.name, to: &name)
                 rules.append(start + ",\"property\":\(name)\(rule)}")
             }
         }
@@ -43,16 +44,16 @@ extension Inspector {
 
     /// True if the JSON object has rules as its member `rules`.
     public static func hasSchemaRules(_ schema: [UInt8]) -> Bool {
-        guard let json = try? JSONText.parse(schema), case .array(let rules)? = json["rules"] else { return false }
+        guard let json = try? JSONParser.parse(schema), case .array(let rules)? = json["rules"] else { return false }
         return !rules.isEmpty
     }
 
     /// Adds the rules in the member `rules` of a JSON object to the schema of the file, in one transaction. Throws
     /// `InspectionError` if they are not valid for the file, or if objects violate them; the file is then unchanged.
     public func applySchemaRules(_ schema: [UInt8]) throws {
-        let rules: [JSONText]
-        do throws(JSONText.Problem) {
-            guard case .array(let list)? = try JSONText.parse(schema)["rules"] else { return }
+        let rules: [JSONValue]
+        do throws(JSONParser.Problem) {
+            guard case .array(let list)? = try JSONParser.parse(schema)["rules"] else { return }
             rules = list
         } catch { throw ruleError(error.message) }
         let session = try makeSession()
@@ -81,7 +82,7 @@ extension Inspector {
         InspectionError(path: database.path, description: "The rules of the schema cannot be used: \(words).")
     }
 
-    private func apply(_ rule: JSONText, to definition: inout TableDefinition) throws {
+    private func apply(_ rule: JSONValue, to definition: inout TableDefinition) throws {
         if case .array(let names)? = rule["unique"] {
             let columns = names.compactMap { name -> ColumnKey? in
                 guard case .string(let name) = name else { return nil }
@@ -112,7 +113,7 @@ extension Inspector {
         }
     }
 
-    private func linkRule(_ json: JSONText, _ definition: TableDefinition, _ column: Int) throws -> LinkRule {
+    private func linkRule(_ json: JSONValue, _ definition: TableDefinition, _ column: Int) throws -> LinkRule {
         guard definition.columns[column].type == .link, case .string(let name) = json,
             let rule = LinkRule.allCases.first(where: { "\($0)" == name })
         else {

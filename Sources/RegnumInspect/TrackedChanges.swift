@@ -3,6 +3,7 @@
 
 internal import Foundation
 internal import RegnumEngine
+internal import RegnumSystem
 
 /// The effect that the delete of some objects would have. **Unstable**, like `Inspector`.
 package struct DeletePreview: Sendable, Equatable {
@@ -20,7 +21,7 @@ extension Inspector {
     private static let undoLimit = 10_000
 
     /// Changes the given properties of an object. `expected` has the JSON that each property is expected to have, as
-    /// `ObjectWriter` writes it. Returns nil if nothing differs. Throws `RefusedObject` for values that are not valid,
+    /// `ObjectFormatter` writes it. Returns nil if nothing differs. Throws `RefusedObject` for values that are not valid,
     /// `ChangeConflict` if the object is gone or has other values than expected, and `InspectionError`.
     package func change(
         _ className: String, _ number: UInt64, by json: [UInt8], expecting expected: [(name: String, json: String)]
@@ -31,7 +32,7 @@ extension Inspector {
             Self.isNumber(number) ? try table.contains(key) : false
         }
         guard isThere else { throw ChangeConflict(description: "The object was deleted meanwhile.") }
-        let writer = ObjectWriter(session: session)
+        let writer = ObjectFormatter(session: session)
         for (name, json) in expected {
             guard let column = table.definition.column(named: name) else { continue }
             let now = try inspecting(database.path) { () throws(EngineError) in try writer.json(table, column, key) }
@@ -54,7 +55,7 @@ extension Inspector {
     }
 
     private static func columns(of json: [UInt8], _ table: Table) throws -> [Int] {
-        guard case .object(let members)? = try? JSONText.parse(json) else { return [] }
+        guard case .object(let members)? = try? JSONParser.parse(json) else { return [] }
         return members.compactMap { table.definition.column(named: $0.key) }
     }
 

@@ -48,7 +48,7 @@ package final class VersionFollower {
     }
 
     /// Differs if the file has been written.
-    private static func stamp(_ path: String) -> [Int] {
+    static func stamp(_ path: String) -> [Int] {
         let found = try? FileManager.default.attributesOfItem(atPath: path)
         let date = (found?[.modificationDate] as? Date)?.timeIntervalSince1970 ?? 0
         return [Int(date * 1e6), found?[.size] as? Int ?? 0, found?[.systemFileNumber] as? Int ?? 0]

@@ -14,6 +14,7 @@
 internal import Foundation
 internal import RegnumEngine
 internal import RegnumInspect
+internal import RegnumSystem
 
 /// Confined to the session.
 struct CellWriter {
@@ -29,17 +30,17 @@ struct CellWriter {
     private static let depthLimit = 12
 
     let session: Session
-    let writer: ObjectWriter
+    let writer: ObjectFormatter
 
     init(_ session: Session) {
         self.session = session
-        writer = ObjectWriter(session: session)
+        writer = ObjectFormatter(session: session)
     }
 
     // MARK: Cells
 
-    func cells(_ table: Table, _ key: ObjectKey) throws(EngineError) -> JSONText {
-        var cells: [JSONText] = []
+    func cells(_ table: Table, _ key: ObjectKey) throws(EngineError) -> JSONValue {
+        var cells: [JSONValue] = []
         for (column, definition) in table.definition.columns.enumerated() where !definition.isHidden {
             cells.append(try cell(table, column, key, definition))
         }
@@ -48,7 +49,7 @@ struct CellWriter {
 
     private func cell(
         _ table: Table, _ column: Int, _ key: ObjectKey, _ definition: ColumnDefinition
-    ) throws(EngineError) -> JSONText {
+    ) throws(EngineError) -> JSONValue {
         switch definition.collection {
         case .none: return try cell(try table.value(column, of: key), definition)
         case .list, .set:
@@ -70,7 +71,7 @@ struct CellWriter {
         }
     }
 
-    private func cell(_ value: Value, _ definition: ColumnDefinition) throws(EngineError) -> JSONText {
+    private func cell(_ value: Value, _ definition: ColumnDefinition) throws(EngineError) -> JSONValue {
         switch value {
         case .null: return .null
         case .string(let text) where definition.type != .mixed: return Self.cut(text, Self.cellLength)
@@ -87,15 +88,15 @@ struct CellWriter {
         }
     }
 
-    private func link(_ key: ObjectKey, _ target: Table) throws(EngineError) -> JSONText {
-        let name = JSONText.string(target.definition.name)
-        let text = JSONText.string(try label(target, key))
+    private func link(_ key: ObjectKey, _ target: Table) throws(EngineError) -> JSONValue {
+        let name = JSONValue.string(target.definition.name)
+        let text = JSONValue.string(try label(target, key))
         return target.definition.isEmbedded
             ? ["in": name, "key": .int(key.rawValue), "s": text]
             : ["link": name, "key": .int(key.rawValue), "s": text]
     }
 
-    private static func cut(_ text: String, _ length: Int) -> JSONText {
+    private static func cut(_ text: String, _ length: Int) -> JSONValue {
         let start = text.prefix(length)
         if start.endIndex == text.endIndex { return .string(text) }
         return ["s": .string(String(start)), "cut": .int(text.utf8.count)]
@@ -176,7 +177,7 @@ struct CellWriter {
     // MARK: Nodes
 
     /// The value of a property.
-    func node(_ table: Table, _ column: Int, _ key: ObjectKey, depth: Int = 0) throws(EngineError) -> JSONText {
+    func node(_ table: Table, _ column: Int, _ key: ObjectKey, depth: Int = 0) throws(EngineError) -> JSONValue {
         let definition = table.definition.columns[column]
         let target = definition.target
         switch definition.collection {
@@ -199,9 +200,9 @@ struct CellWriter {
     /// Elements of a list or set; of a map, pairs of key and value.
     func elements(
         _ table: Table, _ column: Int, _ key: ObjectKey, _ range: Range<Int>, _ depth: Int = 0
-    ) throws(EngineError) -> [JSONText] {
+    ) throws(EngineError) -> [JSONValue] {
         let definition = table.definition.columns[column]
-        var nodes: [JSONText] = []
+        var nodes: [JSONValue] = []
         for index in range {
             if definition.collection == .dictionary {
                 let name = try table.dictionaryKey(column, of: key, at: index)
@@ -215,7 +216,7 @@ struct CellWriter {
         return nodes
     }
 
-    private func node(_ value: Value, _ target: TableKey?, _ depth: Int) throws(EngineError) -> JSONText {
+    private func node(_ value: Value, _ target: TableKey?, _ depth: Int) throws(EngineError) -> JSONValue {
         if depth > Self.depthLimit { return ["t": "deep"] }
         switch value {
         case .null: return ["t": "null"]
@@ -226,7 +227,7 @@ struct CellWriter {
             }
             return .object([.init(key: "t", value: "String"), .init(key: "v", value: cut[0].value), cut[1]])
         case .data(let bytes):
-            var members: [JSONText.Member] = [
+            var members: [JSONMember] = [
                 .init(key: "t", value: "Data"), .init(key: "n", value: .int(bytes.count)),
                 .init(key: "v", value: .string(Data(bytes.prefix(Self.byteCount)).base64EncodedString())),
             ]
@@ -239,11 +240,11 @@ struct CellWriter {
             guard let table = session.table(table), key != .none else { return ["t": "null"] }
             return try linkNode(key, table, depth)
         case .list(let values):
-            var nodes: [JSONText] = []
+            var nodes: [JSONValue] = []
             for value in values.prefix(Self.elementCount) { nodes.append(try node(value, nil, depth + 1)) }
             return ["t": "list", "n": .int(values.count), "items": .array(nodes)]
         case .dictionary(let entries):
-            var nodes: [JSONText] = []
+            var nodes: [JSONValue] = []
             for entry in entries.prefix(Self.elementCount) {
                 nodes.append([.string(entry.key), try node(entry.value, nil, depth + 1)])
             }
@@ -252,12 +253,12 @@ struct CellWriter {
         }
     }
 
-    private func linkNode(_ key: ObjectKey, _ table: Table, _ depth: Int) throws(EngineError) -> JSONText {
-        let name = JSONText.string(table.definition.name)
+    private func linkNode(_ key: ObjectKey, _ table: Table, _ depth: Int) throws(EngineError) -> JSONValue {
+        let name = JSONValue.string(table.definition.name)
         guard table.definition.isEmbedded else {
             return ["t": "link", "class": name, "key": .int(key.rawValue), "v": .string(try label(table, key))]
         }
-        var properties: [JSONText] = []
+        var properties: [JSONValue] = []
         for (column, definition) in table.definition.columns.enumerated() where !definition.isHidden {
             properties.append([.string(definition.name), try node(table, column, key, depth: depth + 1)])
         }

@@ -4,6 +4,7 @@
 internal import Foundation
 internal import RegnumEngine
 internal import RegnumInspect
+internal import RegnumSystem
 
 extension Studio {
     /// The longest wait for a change.
@@ -57,7 +58,7 @@ extension Studio {
 
 extension StudioFile {
     /// The newest version, and the classes that have changed after `version`; nil if there is no newer one.
-    func changes(since version: UInt64) throws -> JSONText? {
+    func changes(since version: UInt64) throws -> JSONValue? {
         try refresh()
         if session.version <= version { return nil }
         let classes = session.tables.filter { changedAt[$0.definition.name, default: 0] > version }
@@ -82,7 +83,7 @@ private final class ObjectExport: @unchecked Sendable {
     /// The positions of the chosen properties among the visible ones.
     private let chosen: [Int]
     private let columns: [Int]
-    private let writer: ObjectWriter
+    private let writer: ObjectFormatter
     private var position = 0
     private var hasBegun = false
     private var isDone = false
@@ -106,11 +107,11 @@ private final class ObjectExport: @unchecked Sendable {
         self.isJSON = isJSON
         self.chosen = chosen
         columns = chosen.map { visible[$0] }
-        writer = ObjectWriter(session: file.session)
+        writer = ObjectFormatter(session: file.session)
     }
 
-    private static func parsed(_ text: String) throws -> JSONText {
-        do throws(JSONText.Problem) { return try JSONText.parse(Array(text.utf8)) } catch {
+    private static func parsed(_ text: String) throws -> JSONValue {
+        do throws(JSONParser.Problem) { return try JSONParser.parse(Array(text.utf8)) } catch {
             throw StudioFailure.argument("columns", "a JSON array of names of properties")
         }
     }
@@ -153,7 +154,7 @@ private final class ObjectExport: @unchecked Sendable {
         var text = "{"
         for (index, column) in columns.enumerated() {
             if index > 0 { text += ", " }
-            JSONText.quote(table.definition.columns[column].name, to: &text)
+            JSONValue.quote(table.definition.columns[column].name, to: &text)
             text += ": " + (try writer.json(table, column, key))
         }
         return text + "}"

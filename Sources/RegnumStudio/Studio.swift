@@ -4,6 +4,7 @@
 
 internal import Foundation
 internal import RegnumInspect
+internal import RegnumSystem
 
 /// A web page to look into a database file and to edit it, for any HTTP server. **Unstable**, like `Inspector`.
 ///
@@ -77,7 +78,7 @@ public final class Studio: Sendable {
         return StudioResponse(200, json: json)
     }
 
-    typealias Route = @Sendable (StudioFile, StudioCall) throws -> JSONText
+    typealias Route = @Sendable (StudioFile, StudioCall) throws -> JSONValue
 
     /// The requests that are answered with one JSON value.
     private static let routes: [String: Route] = [

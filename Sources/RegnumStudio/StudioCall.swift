@@ -3,6 +3,7 @@
 
 internal import Foundation
 internal import RegnumInspect
+internal import RegnumSystem
 
 struct StudioCall: Sendable {
     let name: String
@@ -10,7 +11,7 @@ struct StudioCall: Sendable {
     let route: String
     let body: Data
     private let query: [String: String]
-    private let json: JSONText?
+    private let json: JSONValue?
 
     /// Throws `StudioFailure` if the body should be JSON and is not.
     init(_ request: StudioRequest) throws {
@@ -22,7 +23,7 @@ struct StudioCall: Sendable {
             json = nil
             return
         }
-        do throws(JSONText.Problem) { json = try JSONText.parse([UInt8](request.body)) } catch {
+        do throws(JSONParser.Problem) { json = try JSONParser.parse([UInt8](request.body)) } catch {
             throw StudioFailure(400, "notJSON", "The body of the request is not JSON: \(error.message).")
         }
     }
@@ -34,7 +35,7 @@ struct StudioCall: Sendable {
     }
 
     /// A member of the body.
-    func member(_ name: String) -> JSONText? { json?[name] }
+    func member(_ name: String) -> JSONValue? { json?[name] }
 
     func text(_ name: String) throws -> String {
         guard let text = self[name] else { throw StudioFailure.argument(name, "a text") }

@@ -4,6 +4,7 @@
 internal import Foundation
 internal import RegnumInspect
 internal import RegnumQuery
+internal import RegnumSystem
 
 struct StudioFailure: Error {
     var status: Int
@@ -55,7 +56,7 @@ struct StudioFailure: Error {
     }
 
     var response: StudioResponse {
-        var members: [JSONText.Member] = [
+        var members: [JSONMember] = [
             .init(key: "reason", value: .string(reason)), .init(key: "message", value: .string(message)),
         ]
         if let position { members.append(.init(key: "position", value: .int(position))) }

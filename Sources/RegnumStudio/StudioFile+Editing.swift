@@ -4,17 +4,18 @@
 internal import Foundation
 internal import RegnumEngine
 internal import RegnumInspect
+internal import RegnumSystem
 
 extension StudioFile {
     /// Switches between reading and editing.
-    func setEditing(_ call: StudioCall) throws -> JSONText {
+    func setEditing(_ call: StudioCall) throws -> JSONValue {
         guard case .bool(let wanted)? = call.member("on") else { throw StudioFailure.argument("on", "true or false") }
         try setEditing(wanted)
         return try state()
     }
 
     /// The state after a change: the page sees its own change at once.
-    private func state() throws -> JSONText {
+    private func state() throws -> JSONValue {
         try refresh()
         return [
             "version": .int(session.version), "isEditing": .bool(isEditing),
@@ -28,7 +29,7 @@ extension StudioFile {
     }
 
     /// Changes properties of an object: `values` has the new ones as JSON texts, `expected` the old ones.
-    func change(_ call: StudioCall) throws -> JSONText {
+    func change(_ call: StudioCall) throws -> JSONValue {
         try requireEditing()
         let name = try call.text("class")
         let key = try call.key()
@@ -44,7 +45,7 @@ extension StudioFile {
     }
 
     /// The JSON object of an object whose members are JSON texts.
-    private static func object(_ values: JSONText?) throws -> [UInt8] {
+    private static func object(_ values: JSONValue?) throws -> [UInt8] {
         guard case .object(let members)? = values else { throw StudioFailure.argument("values", "an object") }
         var text = "{"
         for (index, member) in members.enumerated() {
@@ -52,17 +53,17 @@ extension StudioFile {
                 throw StudioFailure.argument("values", "an object with JSON texts")
             }
             // Each text is one value, so that a text cannot add properties.
-            do throws(JSONText.Problem) { _ = try JSONText.parse(Array(json.utf8)) } catch {
+            do throws(JSONParser.Problem) { _ = try JSONParser.parse(Array(json.utf8)) } catch {
                 throw StudioFailure(422, "refused", "Nothing was stored: '\(member.key)': \(error.message).")
             }
             if index > 0 { text += "," }
-            JSONText.quote(member.key, to: &text)
+            JSONValue.quote(member.key, to: &text)
             text += ":" + json
         }
         return Array((text + "}").utf8)
     }
 
-    func create(_ call: StudioCall) throws -> JSONText {
+    func create(_ call: StudioCall) throws -> JSONValue {
         try requireEditing()
         let name = try call.text("class")
         let (key, step) = try inspector.create(name, json: try Self.object(call.member("values")))
@@ -71,7 +72,7 @@ extension StudioFile {
     }
 
     /// The effect of a delete.
-    func previewDelete(_ call: StudioCall) throws -> JSONText {
+    func previewDelete(_ call: StudioCall) throws -> JSONValue {
         let preview = try inspector.previewDelete(try call.text("class"), try call.keys())
         return [
             "objects": .counts(preview.objects), "clearedLinks": .counts(preview.clearedLinks),
@@ -79,7 +80,7 @@ extension StudioFile {
         ]
     }
 
-    func delete(_ call: StudioCall) throws -> JSONText {
+    func delete(_ call: StudioCall) throws -> JSONValue {
         try requireEditing()
         let name = try call.text("class")
         let keys = try call.keys()
@@ -93,7 +94,7 @@ extension StudioFile {
     }
 
     /// Undoes the last change. A change that cannot be undone stays the last one.
-    func undo(_ call: StudioCall) throws -> JSONText {
+    func undo(_ call: StudioCall) throws -> JSONValue {
         try requireEditing()
         guard let last = history.last else { throw StudioFailure(409, "conflict", "There is nothing to undo.") }
         let restored = try inspector.undo(last.step)
@@ -103,10 +104,10 @@ extension StudioFile {
     }
 
     /// Imports CSV or JSON in one transaction; with `commit=1` only if no object is refused, otherwise never.
-    func importObjects(_ call: StudioCall) throws -> JSONText {
+    func importObjects(_ call: StudioCall) throws -> JSONValue {
         try requireEditing()
         let isWanted = call["commit"] == "1"
-        var refusals: [JSONText] = []
+        var refusals: [JSONValue] = []
         let editor = try inspector.beginEditing(try call.text("class"))
         let start = ContinuousClock.now
         var run = ObjectImport(editor) { line, reason in

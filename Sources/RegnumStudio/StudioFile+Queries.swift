@@ -5,6 +5,7 @@ internal import Foundation
 internal import RegnumEngine
 internal import RegnumInspect
 internal import RegnumQuery
+internal import RegnumSystem
 
 extension StudioFile {
     /// The text of the query of a request, with the order of the grid as a last clause. Throws `StudioFailure` and
@@ -29,7 +30,7 @@ extension StudioFile {
     }
 
     /// The query as Swift and as a predicate format.
-    func query(_ call: StudioCall) throws -> JSONText {
+    func query(_ call: StudioCall) throws -> JSONValue {
         let table = try table(try call.text("class"))
         let (parts, predicate) = try parsed(call["query"] ?? "", table)
         // Binds the orders too.
@@ -47,7 +48,7 @@ extension StudioFile {
         ]
     }
 
-    func explain(_ call: StudioCall) throws -> JSONText {
+    func explain(_ call: StudioCall) throws -> JSONValue {
         let run = try inspector.explain(try call.text("class"), matching: try queryText(call))
         return [
             "indexes": .array(run.indexes.map { .string($0) }), "isByIndexAlone": .bool(run.isByIndexAlone),
@@ -58,7 +59,7 @@ extension StudioFile {
     }
 
     /// Aggregates of a property over the results.
-    func aggregates(_ call: StudioCall) throws -> JSONText {
+    func aggregates(_ call: StudioCall) throws -> JSONValue {
         let table = try table(try call.text("class"))
         let column = try column(try call.text("property"), of: table)
         let definition = table.definition.columns[column]
@@ -73,9 +74,9 @@ extension StudioFile {
         }
         if definition.collection != .none { kinds = [] }
         let count = try list(table.definition.name, text).count
-        let writer = ObjectWriter(session: session)
+        let writer = ObjectFormatter(session: session)
         return try reading { () throws(EngineError) in
-            var members: [JSONText.Member] = [.init(key: "count", value: .int(count))]
+            var members: [JSONMember] = [.init(key: "count", value: .int(count))]
             for (name, kind) in kinds {
                 let value = try query.aggregate(kind, column)
                 members.append(
@@ -86,9 +87,9 @@ extension StudioFile {
     }
 
     /// The processes that have the file open.
-    func pins() throws -> JSONText {
+    func pins() throws -> JSONValue {
         try refresh()
-        let processes = try inspector.openProcesses().map { process -> JSONText in
+        let processes = try inspector.openProcesses().map { process -> JSONValue in
             [
                 "process": process.process == 0 ? .null : .int(process.process),
                 "versions": .array(process.versions.map { .int($0) }),

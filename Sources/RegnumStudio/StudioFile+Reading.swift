@@ -5,10 +5,11 @@ internal import Foundation
 internal import RegnumEngine
 internal import RegnumInspect
 internal import RegnumQuery
+internal import RegnumSystem
 
 extension StudioFile {
     /// The file and its schema, at the newest version.
-    func describe() throws -> JSONText {
+    func describe() throws -> JSONValue {
         try refresh()
         let bytes = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
         let tables = session.tables.sorted { $0.definition.name < $1.definition.name }
@@ -24,9 +25,9 @@ extension StudioFile {
         ]
     }
 
-    private func describe(_ table: Table) -> JSONText {
+    private func describe(_ table: Table) -> JSONValue {
         let definition = table.definition
-        let uniques = definition.uniques.map { unique -> JSONText in
+        let uniques = definition.uniques.map { unique -> JSONValue in
             .array(
                 unique.columns.compactMap { key in
                     definition.columns.first { $0.key == key }.map { .string($0.name) }
@@ -39,7 +40,7 @@ extension StudioFile {
         ]
     }
 
-    private func describe(_ column: ColumnDefinition) -> JSONText {
+    private func describe(_ column: ColumnDefinition) -> JSONValue {
         let property = PropertyDescription(column, session)
         return [
             "name": .string(column.name), "type": .string(property.type), "text": .string(property.text),
@@ -54,7 +55,7 @@ extension StudioFile {
 
     /// A window of the results of a query: of `offset` and `limit`, or around the object `anchor`, which becomes row
     /// `row` of the window, so that a grid keeps its rows when other processes commit.
-    func rows(_ call: StudioCall) throws -> JSONText {
+    func rows(_ call: StudioCall) throws -> JSONValue {
         let name = try call.text("class")
         let limit = try call.number("limit", 1...500, default: 100)
         var offset = try call.number("offset", 0...Int.max, default: 0)
@@ -71,7 +72,7 @@ extension StudioFile {
         let keys = try list.keys(offset..<offset + min(limit, list.count - offset))
         let writer = CellWriter(session)
         let rows = try reading { () throws(EngineError) in
-            var rows: [JSONText] = []
+            var rows: [JSONValue] = []
             for key in keys { rows.append([.int(key.rawValue), try writer.cells(table, key)]) }
             return rows
         }
@@ -90,14 +91,14 @@ extension StudioFile {
     // MARK: Objects
 
     /// An object with all its values, and the number of links to it. `json` has each value as it is edited.
-    func object(_ call: StudioCall) throws -> JSONText {
+    func object(_ call: StudioCall) throws -> JSONValue {
         let table = try table(try call.text("class"))
         let key = try object(try call.key(), in: table)
         let writer = CellWriter(session)
         return try reading { () throws(EngineError) in
-            var values: [JSONText] = []
+            var values: [JSONValue] = []
             for (column, definition) in table.definition.columns.enumerated() where !definition.isHidden {
-                var members: [JSONText.Member] = [
+                var members: [JSONMember] = [
                     .init(key: "name", value: .string(definition.name)),
                     .init(key: "node", value: try writer.node(table, column, key)),
                 ]
@@ -128,8 +129,8 @@ extension StudioFile {
         return json.utf8.count <= CellWriter.textLength ? json : nil
     }
 
-    private func backlinkCounts(to key: ObjectKey, in table: Table) throws(EngineError) -> [JSONText] {
-        var counts: [JSONText] = []
+    private func backlinkCounts(to key: ObjectKey, in table: Table) throws(EngineError) -> [JSONValue] {
+        var counts: [JSONValue] = []
         for origin in session.tables {
             for (column, definition) in origin.definition.columns.enumerated()
             where Self.mayLead(definition, to: table) && origin.hasLinks(in: column) {
@@ -149,7 +150,7 @@ extension StudioFile {
     }
 
     /// A window of the objects of class `from` whose `property` leads to an object.
-    func backlinks(_ call: StudioCall) throws -> JSONText {
+    func backlinks(_ call: StudioCall) throws -> JSONValue {
         let table = try table(try call.text("class"))
         let key = try object(try call.key(), in: table)
         let origin = try self.table(try call.text("from"))
@@ -163,7 +164,7 @@ extension StudioFile {
         return try reading { () throws(EngineError) in
             let count =
                 origin.hasLinks(in: column) ? try table.backlinkCount(to: key, from: origin, column: column) : 0
-            var objects: [JSONText] = []
+            var objects: [JSONValue] = []
             let start = min(offset, count)
             for position in start..<start + min(limit, count - start) {
                 guard let holder = try table.backlink(to: key, from: origin, column: column, at: position) else {
@@ -176,7 +177,7 @@ extension StudioFile {
     }
 
     /// A window of the elements of a collection.
-    func elements(_ call: StudioCall) throws -> JSONText {
+    func elements(_ call: StudioCall) throws -> JSONValue {
         let table = try table(try call.text("class"))
         let key = try object(try call.key(), in: table)
         let column = try column(try call.text("property"), of: table)
@@ -205,7 +206,7 @@ extension StudioFile {
     // MARK: Pickers
 
     /// Objects to link to: by number (`#7`), by primary key, or by a part of the text that names them.
-    func find(_ call: StudioCall) throws -> JSONText {
+    func find(_ call: StudioCall) throws -> JSONValue {
         let table = try table(try call.text("class"))
         let text = call["text"] ?? ""
         var keys: [ObjectKey] = []
@@ -225,7 +226,7 @@ extension StudioFile {
         }
         let writer = CellWriter(session)
         return try reading { () throws(EngineError) in
-            var objects: [JSONText] = []
+            var objects: [JSONValue] = []
             for key in keys where try table.contains(key) {
                 objects.append(["key": .int(key.rawValue), "label": .string(try writer.label(table, key))])
             }
@@ -234,7 +235,7 @@ extension StudioFile {
     }
 
     /// The values that a property of a class of moderate size has, at most 50, as plain text.
-    func distinctValues(_ call: StudioCall) throws -> JSONText {
+    func distinctValues(_ call: StudioCall) throws -> JSONValue {
         let table = try table(try call.text("class"))
         let definition = table.definition.columns[try column(try call.text("property"), of: table)]
         guard table.count <= 100_000, definition.type == .int || definition.type == .string,
@@ -243,9 +244,9 @@ extension StudioFile {
         let key = SortKey(column: position, type: definition.type)
         let query = ObjectQuery(
             session: session, table: table.definition.key, orderings: [.distinct([key]), .sort([key])])
-        let writer = ObjectWriter(session: session)
+        let writer = ObjectFormatter(session: session)
         return try reading { () throws(EngineError) in
-            var values: [JSONText] = []
+            var values: [JSONValue] = []
             for key in try query.keys(first: 51) {
                 let value = try table.value(position, of: key)
                 if value != .null { values.append(.string(try writer.plain(value))) }

@@ -2,26 +2,27 @@
 // Builds JSON values from literals, and writes them.
 
 package import RegnumInspect
+internal import RegnumSystem
 
-extension JSONText: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
+extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
     package init(stringLiteral text: String) { self = .string(text) }
     package init(booleanLiteral bool: Bool) { self = .bool(bool) }
     package init(integerLiteral number: Int) { self = .number("\(number)") }
-    package init(arrayLiteral values: JSONText...) { self = .array(values) }
-    package init(dictionaryLiteral members: (String, JSONText)...) {
+    package init(arrayLiteral values: JSONValue...) { self = .array(values) }
+    package init(dictionaryLiteral members: (String, JSONValue)...) {
         self = .object(members.map { Member(key: $0, value: $1) })
     }
 }
 
-extension JSONText {
-    static func int(_ number: some BinaryInteger) -> JSONText { .number("\(number)") }
+extension JSONValue {
+    static func int(_ number: some BinaryInteger) -> JSONValue { .number("\(number)") }
 
-    static func optional(_ text: String?) -> JSONText { text.map { .string($0) } ?? .null }
+    static func optional(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
 
     /// An object with the names in ascending order.
-    static func counts(_ counts: [String: Int]) -> JSONText {
+    static func counts(_ counts: [String: Int]) -> JSONValue {
         .object(counts.sorted { $0.key < $1.key }.map { Member(key: $0.key, value: .int($0.value)) })
     }
 

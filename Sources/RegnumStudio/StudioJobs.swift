@@ -5,12 +5,13 @@
 internal import Dispatch
 internal import Foundation
 internal import RegnumInspect
+internal import RegnumSystem
 
 final class StudioJobs: @unchecked Sendable {
     // Sendable: the lock guards the states.
     private enum State {
         case running(Double)
-        case done(JSONText)
+        case done(JSONValue)
         case failed(StudioFailure)
     }
 
@@ -24,7 +25,7 @@ final class StudioJobs: @unchecked Sendable {
     init(_ options: StudioOptions) { self.options = options }
 
     /// `POST job` begins the job `name`, unless it is running. `GET job` returns its state.
-    func respond(_ call: StudioCall) throws -> JSONText {
+    func respond(_ call: StudioCall) throws -> JSONValue {
         let name = try call.text("name")
         guard Self.names.contains(name) else { throw StudioFailure.argument("name", "check or space") }
         if call.route == "POST job", begin(name) { queue.async { [self] in run(name) } }
@@ -56,16 +57,16 @@ final class StudioJobs: @unchecked Sendable {
         } catch { set(name, .failed(StudioFailure(error))) }
     }
 
-    private func check(_ inspector: Inspector) -> JSONText {
+    private func check(_ inspector: Inspector) -> JSONValue {
         let findings = inspector.integrityFindings { [self] progress in set("check", .running(progress)) }
         return ["findings": .array(findings.map { .string($0) }), "version": .int(inspector.newestVersion)]
     }
 
-    private static func space(_ inspector: Inspector) throws -> JSONText {
+    private static func space(_ inspector: Inspector) throws -> JSONValue {
         let report = try inspector.report()
         let properties = try inspector.propertySpace()
-        let classes = report.tables.map { space -> JSONText in
-            let own = properties.filter { $0.className == space.name }.map { property -> JSONText in
+        let classes = report.tables.map { space -> JSONValue in
+            let own = properties.filter { $0.className == space.name }.map { property -> JSONValue in
                 [
                     "name": .string(property.name), "values": .int(property.valueBytes),
                     "long": .int(property.blobBytes), "indexes": .int(property.indexBytes),

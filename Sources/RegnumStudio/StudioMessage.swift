@@ -3,6 +3,7 @@
 
 public import Foundation
 internal import RegnumInspect
+internal import RegnumSystem
 
 /// A request to the studio. **Unstable**, like `Inspector`.
 public struct StudioRequest: Sendable {
@@ -45,5 +46,5 @@ public struct StudioResponse: Sendable {
         self.body = body
     }
 
-    init(_ status: Int, json: JSONText) { self.init(status, type: "application/json", .data(Data(json.text.utf8))) }
+    init(_ status: Int, json: JSONValue) { self.init(status, type: "application/json", .data(Data(json.text.utf8))) }
 }

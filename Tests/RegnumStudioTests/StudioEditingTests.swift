@@ -65,7 +65,7 @@ import Testing
         let client = try await editor(home)
         let before = try home.json("StudioPerson")
         var values = ""
-        JSONText.quote(json, to: &values)
+        JSONValue.quote(json, to: &values)
         let answer = try await client.post("change", change(1, "{\"\(name)\": \(values)}"))
         #expect(answer.status == 200, "\(answer.text)")
         #expect(answer.json["undo"]?.array.compactMap(\.string) == ["Change of StudioPerson #1"])
@@ -89,7 +89,7 @@ import Testing
         let client = try await editor(home)
         let before = try home.json("StudioPerson")
         var values = ""
-        JSONText.quote(json, to: &values)
+        JSONValue.quote(json, to: &values)
         let answer = try await client.post("change", change(1, "{\"\(name)\": \(values)}"))
         #expect(answer.status == 422 && answer.reason == "refused", "\(answer.text)")
         #expect(try home.json("StudioPerson") == before)
@@ -103,7 +103,7 @@ import Testing
         let seen = try #require(edited["values"]?.array.first { $0["name"]?.string == "name" }?["json"]?.string)
         try home.write { $0.object(ofType: StudioPerson.self, forPrimaryKey: 1)?.name = "Other" }
         var quoted = ""
-        JSONText.quote(seen, to: &quoted)
+        JSONValue.quote(seen, to: &quoted)
         let body = change(1, #"{"name": "\"Mine\""}"#, expecting: "{\"name\": \(quoted)}")
         #expect(try await client.post("change", body).status == 409)
         #expect(try home.count("StudioPerson", where: "name == 'Other'") == 1)

@@ -103,7 +103,7 @@ struct StudioClient: Sendable {
 
         var text: String { String(decoding: body, as: UTF8.self) }
         /// The JSON of the body; null if it is none.
-        var json: JSONText { (try? JSONText.parse([UInt8](body))) ?? .null }
+        var json: JSONValue { (try? JSONParser.parse([UInt8](body))) ?? .null }
         var reason: String? { json["error"]?["reason"]?.string }
     }
 
@@ -134,15 +134,15 @@ struct StudioClient: Sendable {
     func switchToEditing() async throws { _ = try await post("editing", #"{"on": true}"#) }
 }
 
-extension JSONText {
+extension JSONValue {
     var string: String? { if case .string(let text) = self { text } else { nil } }
     var int: Int? { if case .number(let text) = self { Int(text) } else { nil } }
-    var array: [JSONText] { if case .array(let values) = self { values } else { [] } }
+    var array: [JSONValue] { if case .array(let values) = self { values } else { [] } }
     var names: [String] { if case .object(let members) = self { members.map(\.key) } else { [] } }
 
     /// The value at a path of members and positions.
-    func at(_ path: String) -> JSONText? {
-        var value: JSONText? = self
+    func at(_ path: String) -> JSONValue? {
+        var value: JSONValue? = self
         for part in path.split(separator: ".") {
             if let index = Int(part) {
                 let values = value?.array ?? []

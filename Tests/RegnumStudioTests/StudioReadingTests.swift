@@ -21,7 +21,7 @@ import Testing
         #expect(names == ["StudioAddress", "StudioDog", "StudioPerson"])
         #expect(json.at("classes.0.isEmbedded") == .bool(true) && json.at("classes.2.objects")?.int == 3)
         let properties = json.at("classes.2.properties")?.array ?? []
-        func property(_ name: String) -> JSONText? { properties.first { $0["name"]?.string == name } }
+        func property(_ name: String) -> JSONValue? { properties.first { $0["name"]?.string == name } }
         #expect(property("id")?["isPrimaryKey"] == .bool(true))
         #expect(property("name")?["isIndexed"] == .bool(true))
         let dogs = property("dogs")
@@ -83,7 +83,7 @@ import Testing
         }
         let client = try home.client()
         let json = try await client.get("object", ["class": "StudioPerson", "key": "1"]).json
-        func node(_ name: String) -> JSONText? {
+        func node(_ name: String) -> JSONValue? {
             json["values"]?.array.first { $0["name"]?.string == name }?["node"]
         }
         #expect(json["label"]?.string == "Person 1")

@@ -16,6 +16,7 @@
 // delete rules and geospatial indexes, which `regnum load` applies after the import.
 
 internal import RegnumRealmFile
+internal import RegnumSystem
 
 enum SchemaJSON {
     /// Returns the schema as JSON. `objects` is the number of object lines of an export.

@@ -167,7 +167,7 @@ final class JSONSource: ObjectSource {
 
     private static func parse(_ bytes: UnsafeRawBufferPointer, _ name: String) throws -> JSONValue {
         do { return try JSONParser.parse(bytes) } catch {
-            throw malformed("\(name) is not valid JSON: \(error.words).")
+            throw malformed("\(name) is not valid JSON: \(error.message).")
         }
     }
 
@@ -219,7 +219,7 @@ struct JSONObject: SourceObject {
             throw RealmFileImportError(
                 .malformedJSON,
                 "Line \(try source.number(ofLineAt: line.offset)): '\(sourceClass.name).\(property.name)' of the object "
-                    + "with the key \(key): \(error.words).")
+                    + "with the key \(key): \(error.message).")
         }
     }
 }

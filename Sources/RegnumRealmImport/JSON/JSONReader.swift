@@ -3,6 +3,7 @@
 
 internal import Foundation
 internal import RegnumRealmFile
+internal import RegnumSystem
 
 struct JSONReader {
     struct Problem: Error {

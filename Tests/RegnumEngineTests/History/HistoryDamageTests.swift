@@ -106,7 +106,7 @@ import Testing
         let chunk = try #require(Self.file.pages.last)
         // The catalog of the newest version: slots name it at byte 40.
         let seal = try file.bytes.withUnsafeBytes {
-            try FileSeal(FileHeader(reading: $0.baseAddress.unsafelyUnwrapped, path: ""), nil, path: "")
+            try FileProtection(FileHeader(reading: $0.baseAddress.unsafelyUnwrapped, path: ""), nil, path: "")
         }
         let newest = CommitSlot.byteOffsets.compactMap { offset in
             file.bytes.withUnsafeBytes {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A JSON value and its parser. Numbers keep their text, so that nothing is rounded, and members keep their order.
+// A JSON value, its parser and the quoting of strings. Numbers keep their text, so that nothing is rounded, and members keep their order.
 
-indirect enum JSONValue: Equatable {
+package indirect enum JSONValue: Equatable, Sendable {
     case null
     case bool(Bool)
     case number(String)
@@ -10,23 +10,52 @@ indirect enum JSONValue: Equatable {
     case object([JSONMember])
 
     /// The value of the first member with that key; nil if there is none, or if the value is not an object.
-    subscript(key: String) -> JSONValue? {
+    package subscript(key: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.key == key }?.value
     }
 }
 
 /// A member of an object.
-struct JSONMember: Equatable {
-    var key: String
-    var value: JSONValue
+package struct JSONMember: Equatable, Sendable {
+    package var key: String
+    package var value: JSONValue
+
+    package init(key: String, value: JSONValue) {
+        self.key = key
+        self.value = value
+    }
 }
 
 extension JSONValue {
     /// Returns the first member of an object whose key is not among `keys`; nil if there is none.
-    func member(besides keys: String...) -> String? {
+    package func member(besides keys: String...) -> String? {
         guard case .object(let members) = self else { return nil }
         return members.first { !keys.contains($0.key) }?.key
+    }
+
+    /// Appends the string as a JSON literal.
+    package static func quote(_ string: String, to out: inout String) {
+        out += "\""
+        // Most strings need no escapes.
+        if string.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x22 && $0 != 0x5c && $0 != 0x7f }) {
+            out += string
+        } else {
+            for scalar in string.unicodeScalars {
+                switch scalar {
+                case "\"": out += "\\\""
+                case "\\": out += "\\\\"
+                case "\n": out += "\\n"
+                case "\t": out += "\\t"
+                case "\r": out += "\\r"
+                case _ where scalar.value < 0x20 || scalar.value == 0x7f:
+                    let digits = String(scalar.value, radix: 16)
+                    out += "\\u00" + (digits.count < 2 ? "0" : "") + digits
+                default: out.unicodeScalars.append(scalar)
+                }
+            }
+        }
+        out += "\""
     }
 }
 
@@ -60,9 +89,9 @@ private struct SeenKeys {
 }
 
 /// Parses one JSON text. Errors are of the type `Problem`.
-struct JSONParser {
-    struct Problem: Error {
-        var words: String
+package struct JSONParser {
+    package struct Problem: Error, Equatable {
+        package var message: String
     }
 
     /// The greatest number of nested levels. Parsing is recursive, so deeper text is refused.
@@ -73,7 +102,8 @@ struct JSONParser {
 
     private init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-    static func parse(_ bytes: UnsafeRawBufferPointer) throws(Problem) -> JSONValue {
+    /// O(length of the text).
+    package static func parse(_ bytes: UnsafeRawBufferPointer) throws(Problem) -> JSONValue {
         var parser = JSONParser(bytes)
         let value = try parser.value(depth: 0)
         parser.skipSpace()
@@ -81,7 +111,12 @@ struct JSONParser {
         return value
     }
 
-    private func problem(_ words: String) -> Problem { Problem(words: "\(words), at byte \(place + 1)") }
+    /// O(length of the text).
+    package static func parse(_ bytes: [UInt8]) throws(Problem) -> JSONValue {
+        try bytes.withUnsafeBytes { bytes throws(Problem) in try parse(bytes) }
+    }
+
+    private func problem(_ message: String) -> Problem { Problem(message: "\(message), at byte \(place + 1)") }
 
     private mutating func skipSpace() {
         while place < bytes.count {
@@ -198,15 +233,15 @@ struct JSONParser {
                 }
                 return string
             case UInt8(ascii: "\\"): try escape(&text)
-            case 0..<0x20: throw problem("a text has a control character")
+            case 0..<0x20: throw problem("a string has a control character")
             default: text.append(byte)
             }
         }
-        throw problem("a text does not end")
+        throw problem("a string does not end")
     }
 
     private mutating func escape(_ text: inout [UInt8]) throws(Problem) {
-        guard place < bytes.count else { throw problem("a text does not end") }
+        guard place < bytes.count else { throw problem("a string does not end") }
         let byte = bytes[place]
         place += 1
         switch byte {
@@ -220,15 +255,15 @@ struct JSONParser {
             var code = try unit()
             if code & 0xfc00 == 0xd800 {
                 guard place + 1 < bytes.count, bytes[place] == UInt8(ascii: "\\"), bytes[place + 1] == UInt8(ascii: "u")
-                else { throw problem("an unpaired surrogate") }
+                else { throw problem("a string has an unpaired surrogate") }
                 place += 2
                 let low = try unit()
-                guard low & 0xfc00 == 0xdc00 else { throw problem("an unpaired surrogate") }
+                guard low & 0xfc00 == 0xdc00 else { throw problem("a string has an unpaired surrogate") }
                 code = 0x10000 + (code & 0x3ff) << 10 + low & 0x3ff
             }
-            guard let scalar = Unicode.Scalar(code) else { throw problem("an unpaired surrogate") }
+            guard let scalar = Unicode.Scalar(code) else { throw problem("a string has an unpaired surrogate") }
             text.append(contentsOf: Array(String(Character(scalar)).utf8))
-        default: throw problem("a text has an unknown escape")
+        default: throw problem("a string has an unknown escape")
         }
     }
 
