@@ -113,7 +113,10 @@ package struct JSONParser {
 
     /// O(length of the text).
     package static func parse(_ bytes: [UInt8]) throws(Problem) -> JSONValue {
-        try bytes.withUnsafeBytes { bytes throws(Problem) in try parse(bytes) }
+        let result = bytes.withUnsafeBytes { bytes -> Result<JSONValue, Problem> in
+            do throws(Problem) { return .success(try parse(bytes)) } catch { return .failure(error) }
+        }
+        return try result.get()
     }
 
     private func problem(_ message: String) -> Problem { Problem(message: "\(message), at byte \(place + 1)") }
