@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A predicate as the Swift code of `where { }`, as far as that can express it.
 
+internal import RegnumEngine
 internal import RegnumInspect
 internal import RegnumQuery
 
