@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Errors of inspecting a file: a message for the user and a reason that programs can compare.
 
-internal import RegnumEngine
+package import RegnumEngine
 internal import RegnumSystem
 
 /// An error of inspecting a file. **Unstable**, like `Inspector`.
@@ -74,7 +74,7 @@ public struct InspectionError: Error, Sendable, Equatable, CustomStringConvertib
         self.description = description
     }
 
-    init(path: String, _ error: EngineError) {
+    package init(path: String, _ error: EngineError) {
         let words =
             if case .system = error { "\(error)." } else { "'\(path)' cannot be read: \(error)." }
         self.init(path: path, reason: Reason(error), description: words)
