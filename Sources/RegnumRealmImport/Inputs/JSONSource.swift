@@ -219,7 +219,7 @@ struct JSONObject: SourceObject {
             throw RealmFileImportError(
                 .malformedJSON,
                 "Line \(try source.number(ofLineAt: line.offset)): '\(sourceClass.name).\(property.name)' of the object "
-                    + "with the key \(key): \(error.message).")
+                    + "with the key \(key): \(error.words).")
         }
     }
 }
