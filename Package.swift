@@ -74,7 +74,7 @@ let package = Package(
         library("RealmSwift", ["Regnum"]),
         library("RegnumInspect", ["RegnumObservation", "RegnumQuery", "RegnumEngine", "RegnumSystem"]),
         .target(
-            name: "RegnumStudio", dependencies: ["RegnumInspect", "RegnumQuery", "RegnumEngine"],
+            name: "RegnumStudio", dependencies: ["RegnumInspect", "RegnumQuery", "RegnumEngine", "RegnumSystem"],
             resources: studioPage.map { .embedInCode("Page/\($0)") }, swiftSettings: settings),
         library("RegnumRealmFile", [
             "RegnumSystem",

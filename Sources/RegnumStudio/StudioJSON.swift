@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds JSON values from literals, and writes them.
 
-package import RegnumInspect
-internal import RegnumSystem
+package import RegnumSystem
 
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
@@ -12,7 +11,7 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Ex
     package init(integerLiteral number: Int) { self = .number("\(number)") }
     package init(arrayLiteral values: JSONValue...) { self = .array(values) }
     package init(dictionaryLiteral members: (String, JSONValue)...) {
-        self = .object(members.map { Member(key: $0, value: $1) })
+        self = .object(members.map { JSONMember(key: $0, value: $1) })
     }
 }
 
@@ -23,7 +22,7 @@ extension JSONValue {
 
     /// An object with the names in ascending order.
     static func counts(_ counts: [String: Int]) -> JSONValue {
-        .object(counts.sorted { $0.key < $1.key }.map { Member(key: $0.key, value: .int($0.value)) })
+        .object(counts.sorted { $0.key < $1.key }.map { JSONMember(key: $0.key, value: .int($0.value)) })
     }
 
     var text: String {

@@ -2,6 +2,7 @@
 // Queries as text: the clauses after the predicate, JSON, and dates.
 
 import RegnumEngine
+import RegnumSystem
 import Testing
 
 @testable import RegnumInspect

@@ -3,6 +3,7 @@
 
 import Foundation
 import RegnumStudio
+import RegnumSystem
 import Testing
 
 @Suite("Access to a studio") struct StudioAccessTests {

@@ -6,6 +6,7 @@ import Regnum
 import RegnumEngine
 import RegnumInspect
 import RegnumStudio
+import RegnumSystem
 import Testing
 
 /// Texts that would be programs if a page made them markup.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file with objects of all kinds of values, and a client of a studio on it.
 
+import RegnumSystem
 import Foundation
 import Regnum
 import RegnumInspect

@@ -5,6 +5,7 @@ import Foundation
 import Regnum
 import RegnumInspect
 import RegnumStudio
+import RegnumSystem
 import Testing
 
 @Suite("Reading with a studio") struct StudioReadingTests {

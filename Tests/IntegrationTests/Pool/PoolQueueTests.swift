@@ -176,7 +176,8 @@ import Testing
             } catch { return error as? RealmPoolError == .closed }
         }
         await #expect(throws: RealmPoolError.closed) { try await PoolSupport.add(2, to: pool) }
-        #expect(!isClosed.load(ordering: .acquiring))
+        let hasClosed = isClosed.load(ordering: .acquiring)
+        #expect(!hasClosed)
         held.letGo()
         held.letGo()
         try await write.value

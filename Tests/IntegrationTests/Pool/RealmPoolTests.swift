@@ -4,11 +4,13 @@
 import Dispatch
 import Foundation
 import RealmSwift
-import Regnum
 import RegnumEngine
+import RegnumSimulation
 import RegnumTestKit
 import Synchronization
 import Testing
+
+@testable import Regnum
 
 @Suite struct RealmPoolTests {
     private enum Trace {

@@ -3,6 +3,7 @@
 
 import RealmSwift
 import Regnum
+import RegnumSimulation
 import RegnumTestKit
 import Synchronization
 import Testing

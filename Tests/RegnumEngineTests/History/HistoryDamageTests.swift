@@ -105,12 +105,12 @@ import Testing
         var file = try HostileFile(Self.file.bytes)
         let chunk = try #require(Self.file.pages.last)
         // The catalog of the newest version: slots name it at byte 40.
-        let seal = try file.bytes.withUnsafeBytes {
+        let protection = try file.bytes.withUnsafeBytes {
             try FileProtection(FileHeader(reading: $0.baseAddress.unsafelyUnwrapped, path: ""), nil, path: "")
         }
         let newest = CommitSlot.byteOffsets.compactMap { offset in
             file.bytes.withUnsafeBytes {
-                CommitSlot(reading: $0.baseAddress.unsafelyUnwrapped + offset, seal: seal)
+                CommitSlot(reading: $0.baseAddress.unsafelyUnwrapped + offset, protection: protection)
             }
         }.max { $0.version < $1.version }
         let catalog = try #require(newest).catalog
