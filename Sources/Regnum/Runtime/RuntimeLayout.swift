@@ -89,8 +89,8 @@ package enum RuntimeLayout {
             && instanceSize(of: LargerProbe.self, constants) == LargerProbe.largerByteCount
     }
 
-    // The optimiser must not see these: it would keep an instance on the stack, and leave pairs of retain and release
-    // out, neither of which it may do where the object layer relies on the counts.
+    // Not inlined: the optimiser would allocate the instance on the stack, and remove a retain and the release that
+    // follows it. It does neither in the code of the object layer that relies on the counts.
     @inline(never) private static func makeProbe() -> Unmanaged<Probe> { .passRetained(Probe()) }
     @inline(never) private static func retain(_ held: Unmanaged<Probe>) { _ = held.retain() }
     @inline(never) private static func release(_ held: Unmanaged<Probe>) { held.release() }
@@ -139,8 +139,8 @@ package enum RuntimeLayout {
 
     // MARK: Texts
 
-    /// Returns the two words of a text. Texts of up to `inlineByteCount` bytes of which one was copied from bytes, and
-    /// whose words are equal, are equal. Requires `isVerified`.
+    /// Returns the two words of a text. Two texts with equal words are equal if one of them has at most
+    /// `inlineByteCount` bytes and was copied from bytes. Requires `isVerified`.
     @inline(__always)
     static func words(of text: String) -> (UInt64, UInt64) {
         #if _pointerBitWidth(_64)
