@@ -52,9 +52,8 @@ struct DumpCommand: ParsableCommand {
                 if let file { try file.write(text) } else { Output().write(text) }
             }
             try file?.finish()
-            if made.isComplete { return }
-            Output.complain(made.description)
-            throw Ending.damage
+            if !made.isComplete || !made.notes.isEmpty { Output.complain(made.description) }
+            if !made.isComplete { throw Ending.damage }
         }
     }
 }
