@@ -3,6 +3,25 @@
 
 import Foundation
 
+/// The kind of the file at a path, after links.
+enum FileKind {
+    case file, folder, pipe
+    /// A device or socket.
+    case other
+
+    /// Nil if nothing is at the path, or if that cannot be determined.
+    init?(_ path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: self = .file
+        case S_IFDIR: self = .folder
+        case S_IFIFO: self = .pipe
+        default: self = .other
+        }
+    }
+}
+
 struct ByteSource {
     /// Returns the next bytes; empty at the end.
     private let read: () throws -> [UInt8]
@@ -30,6 +49,7 @@ struct ByteSource {
         if path == "-" {
             handle = .standardInput
         } else {
+            if FileKind(path) == .folder { throw Refusal("'\(path)' is a directory: name a file.") }
             do { handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path)) } catch {
                 throw Refusal("'\(path)' cannot be read: \(error.localizedDescription)")
             }
