@@ -217,6 +217,19 @@ def test_csv():
     run('import', path('csv.realm'), 'Person', '-', input='id;name\n1;new\n', code=1, says='cannot be used')
     run('import', path('csv.realm'), 'Person', '-', '--separator', ';', input='id;age\n2;8\n', says='1 updated')
     equal(run('query', path('csv.realm'), 'Person', 'id == 2', '--json').json[0]['name'], '')
+    # White space within a number, and numbers out of range, are refused. White space around a number is not.
+    for text, word in [('id\n"1 0"\n', "'1 0' is not an Int"), ('id,score\n1,1e999\n', 'out of range')]:
+        said = import_into_empty('csv.realm', text, code=1)
+        equal(word in said.err or word.replace("'", '') in said.err, True, said.err)
+    import_into_empty('csv.realm', 'id,score\n 7 , inf\n', says='1 new')
+    equal([p['id'] for p in run('query', path('csv.realm'), 'Person', '--json').json], [7])
+    # An import that waits for its input does not keep others from writing.
+    waiting = subprocess.Popen([support.regnum, 'import', path('csv.realm'), 'Person', '-'], stdin=subprocess.PIPE)
+    write('eight.csv', 'id\n8\n')
+    run('import', path('csv.realm'), 'Person', path('eight.csv'), says='1 new')
+    waiting.communicate(b'id\n9\n', timeout=1800)
+    equal([p['id'] for p in run('query', path('csv.realm'), 'Person', '--json').json], [7, 8, 9])
+    run('import', path('csv.realm'), 'Person', '.', code=1, says='is a directory')
     import_into_empty('csv.realm', 'id,name\n', says='0 new')
     import_into_empty('csv.realm', '', code=1, says='CSV is empty')
     import_into_empty('csv.realm', 'id,id\n', code=1, says='named twice')
@@ -378,6 +391,10 @@ def test_edit():
     said = edit("sed -i 's/\"id\": 2/\"id\": 7/'", '2', code=1, says='the primary key must not be changed')
     edit('echo x >', '2', code=1, says='it is not JSON')
     edit('false', '2', code=1, says="the editor 'false' ended with 1")
+    said = edit("sh -c 'echo mine > \"$0\"; exit 3'", '2', code=1, says="ended with 3. Your text is in '")
+    kept = said.err.split("Your text is in '")[1].split("'")[0]
+    equal(open(kept).read(), 'mine\n')
+    os.remove(kept)
     edit('true', '99', code=1, says="There is no 'Person'")
     edit('true', 'x', code=1, says='cannot be a primary key')
     # Another process changes the object while the editor is open.

@@ -17,6 +17,9 @@ public struct CSVReader {
 
     /// The maximum number of bytes in a record. A longer record most likely lacks a closing quotation mark.
     public static let recordLimit = 64 << 20
+    /// The number of bytes that a field counts for beside those of its text: empty fields take memory, too.
+    private static let fieldByteCount = 32
+    private static let tooLong = "the record is longer than \(recordLimit) bytes"
 
     private var source: ByteSource
     private let separator: UInt8
@@ -42,8 +45,9 @@ public struct CSVReader {
         var record = Record(fields: [], line: line)
         var length = 0
         while true {
-            let field = try field(&length, record.line)
-            record.fields.append(field)
+            record.fields.append(try field(&length, record.line))
+            length += Self.fieldByteCount
+            guard length <= Self.recordLimit else { throw try problem(Self.tooLong, record.line) }
             guard let byte = try source.peekByte() else { return record }
             if byte == separator {
                 source.skip(1)
@@ -70,6 +74,7 @@ public struct CSVReader {
             }
             bytes.append(byte)
             source.skip(1)
+            guard length + bytes.count <= Self.recordLimit else { throw try problem(Self.tooLong, start) }
         }
         length += bytes.count
         return CSVField(try text(bytes, start), isQuoted: false)
@@ -95,7 +100,7 @@ public struct CSVReader {
             if byte == 0x0d, try source.peekByte() != 0x0a { line += 1 }
             bytes.append(byte)
             guard length + bytes.count <= Self.recordLimit else {
-                throw Problem(line: start, message: "the record is longer than \(Self.recordLimit) bytes")
+                throw Problem(line: start, message: Self.tooLong)
             }
         }
         throw Problem(line: start, message: "a quotation mark is not closed")

@@ -145,6 +145,20 @@ struct ObjectParser {
 
     // MARK: Values
 
+    /// The number that was read from the text. Throws if it is infinite only because the text is out of range.
+    private func inRange<Number: BinaryFloatingPoint>(_ number: Number, _ text: String) throws -> Number {
+        if number.isInfinite, !text.lowercased().contains("inf") {
+            throw Problem(message: "\(text) is out of range")
+        }
+        return number
+    }
+
+    /// The text without white space at its ends.
+    private static func trimmed(_ text: String) -> String {
+        let start = text.drop { $0.isWhitespace }
+        return String(start.prefix(start.count - start.reversed().prefix { $0.isWhitespace }.count))
+    }
+
     /// A value that is neither null, a link nor a collection.
     func scalar(_ json: JSONValue, _ type: ColumnType) throws -> Value {
         switch (type, json) {
@@ -152,9 +166,9 @@ struct ObjectParser {
         case (.int, .number(let text)):
             if let int = Int64(text) { return .int(int) }
         case (.float, .number(let text)), (.float, .string(let text)):
-            if let float = Float(text) { return .float(float) }
+            if let float = Float(text) { return .float(try inRange(float, text)) }
         case (.double, .number(let text)), (.double, .string(let text)):
-            if let double = Double(text) { return .double(double) }
+            if let double = Double(text) { return .double(try inRange(double, text)) }
         case (.string, .string(let text)):
             guard text.utf8.count <= FormatLimits.stringByteCount else {
                 throw Problem(message: "a string is longer than \(FormatLimits.stringByteCount) bytes")
@@ -302,7 +316,7 @@ extension ObjectParser {
         guard column.collection == .none else { return try parsed(text) }
         switch column.type {
         case .string, .data, .date, .objectID, .uuid: return .string(text)
-        case .int, .float, .double, .decimal128: return .number(text.filter { !$0.isWhitespace })
+        case .int, .float, .double, .decimal128: return .number(Self.trimmed(text))
         case .bool:
             switch text.lowercased() {
             case "true", "1": return .bool(true)

@@ -38,9 +38,10 @@ public struct RealmFileTable: Sendable {
         Self.internalNames.contains(tableName) || tableName.hasPrefix("flx_") || tableName.hasPrefix("!")
     }
 
-    /// True for the classes that synchronisation has added, and for those whose objects exist only until they are sent.
-    package var isOfSynchronisation: Bool {
-        isClass && (kind == .asymmetric || Self.synchronisationNames.contains(name))
+    /// True for the classes that imports, exports and models carry over: all with a name, except those that
+    /// synchronisation has added, and those whose objects exist only until they are sent.
+    package var isCarriedOver: Bool {
+        isClass && !name.isEmpty && kind != .asymmetric && !Self.synchronisationNames.contains(name)
     }
 
     /// The classes of permissions and subscriptions of Realm's query-based synchronisation.

@@ -89,16 +89,7 @@ public struct RealmFileImportReport: Sendable, Equatable, Codable {
     init(of file: RealmFile) {
         formatVersion = file.formatVersion
         isEncrypted = file.isEncrypted
-        for table in file.tables where !table.isInternal && (!table.isClass || table.name.isEmpty) {
-            notes.append(
-                "Table '\(table.tableName)' with \(table.objectCount) objects belongs to no class and is left out.")
-        }
-        for table in file.tables where table.isOfSynchronisation {
-            notes.append(
-                table.kind == .asymmetric
-                    ? "Class '\(table.name)' is asymmetric and is left out: its \(table.objectCount) objects wait to be sent."
-                    : "Class '\(table.name)' belongs to Realm's synchronisation and is left out.")
-        }
+        notes = file.omissions
         if file.historyType >= 3 {
             notes.append(
                 "The file belongs to a synchronised Realm: changes that were not uploaded exist only in the new file.")

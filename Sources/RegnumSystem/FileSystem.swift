@@ -101,6 +101,14 @@ package protocol FileSystem: AnyObject, Sendable {
 extension FileSystem {
     package func filesLocked(at bytes: Range<Int>, besides file: FileIdentity) -> [any File] { [] }
     package func linked(_ path: String) -> String { path }
+
+    /// Makes the name of a created or renamed file durable, if the process has the permission: syncing a folder
+    /// requires permission to read it, which creating files does not.
+    package func syncName(of path: String) throws(SystemError) {
+        do throws(SystemError) { try syncDirectory(containing: path) } catch {
+            if error.kind != .permissionDenied { throw error }
+        }
+    }
 }
 
 /// An open file. `read`, `write`, `byteCount` and the locks may be called from any thread. In the child of a fork the

@@ -6,6 +6,16 @@ import Testing
 @testable import RegnumInspect
 
 @Suite struct ReaderTests {
+    @Test("A record without a line end is refused at its limit, however many or long its fields are")
+    func longRecords() throws {
+        let long = CSVReader.recordLimit + 1
+        for text in [Array(repeating: UInt8(ascii: ","), count: long / 32 + 1), Array(repeating: 0x61, count: long)] {
+            var reader = CSVReader(ByteSource(text + Array("\nlast\n".utf8)))
+            #expect(throws: CSVReader.Problem.self) { try reader.next() }
+            #expect(try reader.next()?.fields.map(\.text) == ["last"])
+        }
+    }
+
     private func records(_ text: String, _ chunk: Int = .max) throws -> [[String]] {
         var reader = CSVReader(ByteSource(Array(text.utf8), chunkLength: chunk))
         var records: [[String]] = []

@@ -23,6 +23,20 @@ extension FileBytesTests {
     func tooLarge(byteCount: Int) {
         #expect { try FileBytes(NumberedBytes(byteCount)) } throws: { ($0 as? RealmFileError)?.code == .unreadable }
     }
+
+    @Test("A sparse file of many chunks takes memory only for those that are read, and none after it is trimmed")
+    func sparse() throws {
+        // The states of its chunks alone would take a gigabyte.
+        let byteCount = 1 << 46
+        let bytes = try FileBytes(NumberedBytes(byteCount))
+        for offset in [0, byteCount / 2 + 3, byteCount - 1] {
+            #expect(try bytes.pointer(at: offset, count: 1).load(as: UInt8.self) == UInt8(truncatingIfNeeded: offset))
+        }
+        let chunks = FileBytes.keptByteCount / FileBytes.chunkByteCount + 1
+        for chunk in 0..<chunks { _ = try bytes.pointer(at: chunk * FileBytes.chunkByteCount, count: 1) }
+        bytes.trim()
+        #expect(try bytes.pointer(at: byteCount - 1, count: 1).load(as: UInt8.self) == 255)
+    }
 }
 
 @Suite struct FileBytesTests {

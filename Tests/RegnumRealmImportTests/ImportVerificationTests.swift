@@ -46,6 +46,7 @@ private final class ChangingSource: ObjectSource {
     let schemaVersion: UInt64? = nil
     var replacedTextCount = 0
     let deletedLinkCount = 0
+    var omissions: [String] { [] }
     private let changes: Bool
     private var reads: Int64 = 0
 

@@ -44,6 +44,24 @@ import Testing
         #expect(try scratch.names == ["default.realm", "default.realm.legacy", "new.realm"])
     }
 
+    @Test("An export whose name cannot be synced does not remove the temporary file of a later export")
+    func failedExport() throws {
+        let scratch = try Scratch()
+        let old = try scratch.fixture("all_types_v24.realm", as: "old.realm")
+        let temporary: URL
+        do {
+            let export = try OutputFile(
+                at: scratch["out.json"].path, like: old.path, in: FaultyFileSystem(failure: .io))
+            try export.write(Data("{}".utf8))
+            temporary = scratch[try #require(try scratch.names.first { $0.hasSuffix(".tmp") })]
+            #expect(throws: SystemError.self) { try export.finish() }
+            // Another export claims the free name before this one is released.
+            try Data("later".utf8).write(to: temporary)
+            withExtendedLifetime(export) {}
+        }
+        #expect(try scratch.names.sorted() == ["old.realm", temporary.lastPathComponent].sorted())
+    }
+
     @Test("A failed sync after the swap is not reported as a failed swap")
     func failedSync() throws {
         let scratch = try Scratch()

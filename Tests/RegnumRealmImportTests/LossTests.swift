@@ -123,6 +123,14 @@ import Testing
             ])
         let realm = try Realm(configuration: Realm.Configuration(fileURL: scratch["new.realm"], objectTypes: []))
         #expect(realm.dynamicObjects("A").count == 2)
+        let exported = try ObjectJSON.export(scratch["old.realm"]) { _ in }
+        #expect(exported.isComplete && exported.notes == report.notes)
+        // Its objects that were not sent exist only in the original, which is kept although the app does not ask for it.
+        var configuration = Realm.Configuration(fileURL: scratch["old.realm"], objectTypes: [])
+        configuration.legacyFile = .importing(keepOriginal: false)
+        #expect(try Realm(configuration: configuration).dynamicObjects("A").count == 2)
+        let kept = try RealmFile(url: scratch["old.realm.legacy"])
+        #expect(kept.classes.first { $0.name == "Event" }?.objectCount == 2)
     }
 
     @Test("Null in a list of links of JSON lines is reported, and dates keep their fractions")

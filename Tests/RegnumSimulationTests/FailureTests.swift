@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Failures on demand: the calls that fail, and what a failed call leaves.
+// Failures on demand: the calls that fail, and the state after a failed call.
 
 import RegnumSimulation
 import RegnumSystem

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the simulation may lose in a power loss, and what it must keep.
+// The data that the simulation may lose in a power loss, and the data that it must keep.
 
 import RegnumSimulation
 import RegnumSystem

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory, reservations of address space, and what a process knows of itself.
+// Memory, reservations of address space, and facts about the current process.
 
 import Foundation
 import RegnumSystem

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows before a release what a migration would do: the plan compares the file with the classes and writes nothing;
-// the rehearsal migrates a copy of the file and reports the result.
+// Previews a migration before a release: the plan compares the file with the classes and writes nothing; the rehearsal
+// migrates a copy of the file and reports the result.
 
 internal import Foundation
 internal import RegnumEngine

@@ -113,16 +113,15 @@ package final class ClassBinding {
             property.isComputed ? -1 : table.definition.column(named: property.columnName) ?? -1
         }
         isKeyedByInt = schema.primaryKey.map { schema.properties[$0].isInt } ?? false
-        let size = schema.instanceSize + 1
-        columnNumbers = .allocate(capacity: size)
-        columnNumbers.initialize(repeating: -1, count: size)
+        columnNumbers = .allocate(capacity: schema.offsetEnd)
+        columnNumbers.initialize(repeating: -1, count: schema.offsetEnd)
         for (number, property) in zip(columns, schema.properties) {
             columnNumbers[property.offset] = Int16(truncatingIfNeeded: number)
         }
         context = .allocate(capacity: 1)
         // Frozen objects do not change.
         let isTracked = !core.isFrozen && schema.type is any Observable.Type
-        // A read-only file may lack some columns; reading such a property returns its default.
+        // A read-only file may lack some columns; such a property reads as nil, zero or empty.
         let lacksColumns = zip(columns, schema.properties).contains { $0 < 0 && !$1.isComputed }
         context.initialize(
             to: ClassContext(

@@ -250,8 +250,12 @@ func slowSet<Value: _Persistable>(_ object: ObjectBase, _ offset: Int, _ value: 
     guard prepareAccess(object) else { return }
     let column = Int(object.rowContext.unsafelyUnwrapped.pointee.columnNumbers[offset])
     if column < 0 {
-        if Value._shape.collection != .linkingObjects { return unmanagedSet(object, offset, value) }
-        misuse("Cannot modify read-only property '\(object.binding.schema.label(at: offset))'.")
+        if Value._shape.collection == .linkingObjects {
+            misuse("Cannot modify read-only property '\(object.binding.schema.label(at: offset))'.")
+        }
+        // Columns are missing only in read-only files, for which this is a programmer error.
+        if object.binding.schema.property(at: offset) != nil { requireModifiable(object) }
+        return unmanagedSet(object, offset, value)
     }
     requireModifiable(object)
     if object.rowContext.unsafelyUnwrapped.pointee.primaryKeyOffset == offset {

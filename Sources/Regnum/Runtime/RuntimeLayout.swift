@@ -13,7 +13,7 @@
 //
 // `isVerified` tests each of them when it is first read. If a test fails, the object layer takes the plain path:
 // objects are made by their initialisers and are not reused, and names are looked up as texts. Results are the same,
-// only slower.
+// only slower: the step `instructions` of `.ci/run` fails if a release build takes this path.
 
 internal import RegnumSystem
 
@@ -89,23 +89,31 @@ package enum RuntimeLayout {
             && instanceSize(of: LargerProbe.self, constants) == LargerProbe.largerByteCount
     }
 
+    // Not inlined: the optimiser would allocate the instance on the stack, and remove a retain and the release that
+    // follows it. It does neither in the code of the object layer that relies on the counts.
+    @inline(never) private static func makeProbe() -> Unmanaged<Probe> { .passRetained(Probe()) }
+    @inline(never) private static func retain(_ held: Unmanaged<Probe>) { _ = held.retain() }
+    @inline(never) private static func release(_ held: Unmanaged<Probe>) { held.release() }
+    @inline(never) private static func count(_ held: Unmanaged<Probe>) -> UInt {
+        held.toOpaque().load(fromByteOffset: MemoryLayout<UInt>.size, as: UInt.self)
+    }
+
     private static func hasReferenceCounts(_ constants: Constants) -> Bool {
-        let held = Unmanaged.passRetained(Probe())
-        defer { held.release() }
-        func count() -> UInt { held.toOpaque().load(fromByteOffset: MemoryLayout<UInt>.size, as: UInt.self) }
+        let held = makeProbe()
+        defer { release(held) }
         let type = held.toOpaque().load(as: UInt.self)
-        guard type == unsafeBitCast(Probe.self as AnyClass, to: UInt.self), count() == constants.uniqueCount else {
+        guard type == unsafeBitCast(Probe.self as AnyClass, to: UInt.self), count(held) == constants.uniqueCount else {
             return false
         }
-        _ = held.retain()
-        let ofTwo = count()
-        held.release()
+        retain(held)
+        let ofTwo = count(held)
+        release(held)
         #if _pointerBitWidth(_64)
             guard ofTwo == constants.uniqueCount + constants.additionalReference else { return false }
         #endif
-        guard ofTwo != constants.uniqueCount, count() == constants.uniqueCount else { return false }
+        guard ofTwo != constants.uniqueCount, count(held) == constants.uniqueCount else { return false }
         weak let other = held.takeUnretainedValue()
-        return other != nil && count() != constants.uniqueCount
+        return count(held) != constants.uniqueCount && other != nil
     }
 
     /// Makes an instance from bytes, uses it, and expects that its `deinit` runs once.
@@ -131,8 +139,8 @@ package enum RuntimeLayout {
 
     // MARK: Texts
 
-    /// Returns the two words of a text. Texts of up to `inlineByteCount` bytes of which one was copied from bytes, and
-    /// whose words are equal, are equal. Requires `isVerified`.
+    /// Returns the two words of a text. Two texts with equal words are equal if one of them has at most
+    /// `inlineByteCount` bytes and was copied from bytes. Requires `isVerified`.
     @inline(__always)
     static func words(of text: String) -> (UInt64, UInt64) {
         #if _pointerBitWidth(_64)

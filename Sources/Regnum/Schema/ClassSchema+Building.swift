@@ -16,6 +16,7 @@ struct FieldScan {
     let type: ObjectBase.Type
     /// The fields declared by subclasses of `ObjectBase`.
     private(set) var fields: [Field] = []
+    /// The size of an instance in bytes. Meaningless unless `RuntimeLayout.isVerified` is true.
     let instanceSize: Int
     /// True if the class has stored fields that are not of a Realm type: its initialiser must run for accessors too.
     var hasForeignFields = false

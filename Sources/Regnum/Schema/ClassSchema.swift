@@ -20,8 +20,8 @@ package final class ClassSchema: @unchecked Sendable {
     /// The index of the property that numbers new objects.
     package let autoIncremented: Int?
     package let isEmbedded: Bool
-    /// The size of an object in bytes.
-    package let instanceSize: Int
+    /// The offsets of properties, ignored ones too, are below this.
+    package let offsetEnd: Int
     package let accessors: AccessorFactory
     /// True if stored `let`s must be set for each accessor.
     package let hasStoredCollections: Bool
@@ -52,7 +52,7 @@ package final class ClassSchema: @unchecked Sendable {
         self.uniques = uniques
         autoIncremented = properties.firstIndex { $0.isAutoIncremented }
         isEmbedded = scan.type.isKind(of: EmbeddedObject.self)
-        instanceSize = scan.instanceSize
+        offsetEnd = (scan.fields.map(\.offset).max() ?? 0) + 1
         hasStoredCollections = properties.contains { $0.isField }
         isEncodable = scan.type is any Encodable.Type
         hasIgnoredWrappers = scan.hasIgnoredWrappers
@@ -81,7 +81,7 @@ package final class ClassSchema: @unchecked Sendable {
         primaryKey = properties.firstIndex { $0.isPrimaryKey }
         self.uniques = uniques
         autoIncremented = properties.firstIndex { $0.isAutoIncremented }
-        instanceSize = properties.count
+        offsetEnd = properties.count
         hasStoredCollections = false
         isEncodable = false
         hasIgnoredWrappers = false

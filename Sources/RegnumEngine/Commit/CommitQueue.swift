@@ -419,8 +419,8 @@ final class CommitQueue: @unchecked Sendable {
     /// Records that other processes may have written: the next writer catches up.
     func markStale() { if knowledge == .current { knowledge = .stale } }
 
-    /// Discards what is known about the file's newest commit, because it could not be made durable: the next writer
-    /// reads the slots again.
+    /// Discards the known newest commit of the file, because it could not be made durable: the next writer reads the
+    /// slots again.
     func forget() {
         suspect = newest
         published = .synced

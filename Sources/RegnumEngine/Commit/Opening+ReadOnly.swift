@@ -50,9 +50,19 @@ extension Opening {
         return heads
     }
 
+    /// Returns the slots that an opening considers, newest first, the page of a damaged one, and the clean-shutdown
+    /// record. While other processes write, the second slot may be half written, and there is no clean-shutdown record.
+    func findSlots(
+        _ others: LockFile?, _ header: FileHeader, _ protection: FileProtection
+    ) throws(EngineError) -> ([CommitSlot.Placed], UInt64?, CommitSlot.Placed?) {
+        if let others { return (try publishedSlots(others, header, protection), nil, nil) }
+        let slots = try readSlots(protection).sorted { $0.slot.version > $1.slot.version }
+        return (slots, try pageOfDamagedSlot(slots), try readSettled(protection))
+    }
+
     /// Returns the slot of the newest version of a file that other processes have open, and the other one if it is
     /// older. If no slot has that version, returns all slots whose hash is correct.
-    func publishedSlots(
+    private func publishedSlots(
         _ shared: LockFile, _ header: FileHeader, _ protection: FileProtection
     ) throws(EngineError) -> [CommitSlot.Placed] {
         for _ in 0..<Self.readAttempts {

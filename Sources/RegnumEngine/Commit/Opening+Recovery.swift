@@ -84,16 +84,6 @@ extension Opening {
             corrupted(isCut ? "the file ends before its content does" : "no commit of the file is complete"))
     }
 
-    /// Returns the slots that an opening considers, newest first, the page of a damaged one, and the clean-shutdown
-    /// record. While other processes write, the second slot may be half written, and there is no clean-shutdown record.
-    private func findSlots(
-        _ others: LockFile?, _ header: FileHeader, _ protection: FileProtection
-    ) throws(EngineError) -> ([CommitSlot.Placed], UInt64?, CommitSlot.Placed?) {
-        if let others { return (try publishedSlots(others, header, protection), nil, nil) }
-        let slots = try readSlots(protection).sorted { $0.slot.version > $1.slot.version }
-        return (slots, try pageOfDamagedSlot(slots), try readSettled(protection))
-    }
-
     /// Inserts a slot into slots that are ordered by version, newest first.
     private static func insert(_ placed: CommitSlot.Placed, into slots: inout [CommitSlot.Placed]) {
         slots.insert(placed, at: slots.firstIndex { $0.slot.version < placed.slot.version } ?? slots.count)
@@ -114,7 +104,7 @@ extension Opening {
     }
 
     /// The page of a slot whose hash is wrong and that was not cleared.
-    private func pageOfDamagedSlot(_ slots: [CommitSlot.Placed]) throws(EngineError) -> UInt64? {
+    func pageOfDamagedSlot(_ slots: [CommitSlot.Placed]) throws(EngineError) -> UInt64? {
         for offset in CommitSlot.byteOffsets where !slots.contains(where: { $0.byteOffset == offset }) {
             let page = try readPage(at: offset)
             defer { page.deallocate() }
@@ -180,9 +170,7 @@ extension Opening {
     /// Syncs the file's directory: the process that created the file may have ended before its name was on stable
     /// storage.
     private func syncName() throws(EngineError) {
-        do { try fileSystem.syncDirectory(containing: path) } catch {
-            if error.kind != .permissionDenied { throw .system(error) }
-        }
+        do { try fileSystem.syncName(of: path) } catch { throw .system(error) }
     }
 
     /// Removes everything from the file that a later opening could mistake for the commit that counts.

@@ -437,8 +437,8 @@ final class LockFile: @unchecked Sendable {
         var durable: UInt64?
     }
 
-    /// Returns what a writer must know about other processes; nil if the file is damaged, or shows a version older than
-    /// `known`. Requires the writer lock.
+    /// Returns the facts about other processes that a writer needs; nil if the file is damaged, or shows a version older
+    /// than `known`. Requires the writer lock.
     func enter(_ header: FileHeader, knowing known: UInt64) -> Entry? {
         guard slot >= 0, isMapped, isValid(header), let newest = word(at: 512).checked, newest >= known,
             word(at: 520).checked != nil

@@ -105,35 +105,6 @@ extension FreeSpace {
         return low
     }
 
-    /// Allocates new pages at the end of the file. Blocks do not cross section boundaries; pages skipped for that
-    /// become free.
-    private mutating func appended(_ blocks: [Int], _ pages: inout [UInt64]) -> [Extent] {
-        var runs: [Extent] = []
-        if highWater < barred {
-            skipped.append(Extent(page: highWater, pageCount: Int(barred - highWater)))
-            highWater = barred
-        }
-        for block in blocks {
-            var page = highWater
-            let section = (page / FormatLimits.sectionPages + 1) * FormatLimits.sectionPages
-            if page + UInt64(block) > section, UInt64(block) <= FormatLimits.sectionPages {
-                highWater = section
-                // Skipped pages are recorded as free and used like any other.
-                skipped.append(Extent(page: page, pageCount: Int(section - page)))
-                page = section
-            }
-            pages.append(page)
-            highWater = page + UInt64(block)
-            if let last = runs.last, last.end == page {
-                runs[runs.count - 1].pageCount += block
-            } else {
-                runs.append(Extent(page: page, pageCount: block))
-            }
-        }
-        ledger.append(to: highWater)
-        return runs
-    }
-
     /// The lowest run of at least `count` pages within a section.
     private func findRun(_ count: Int) -> UInt64? {
         guard UInt64(count) <= FormatLimits.sectionPages else { return nil }

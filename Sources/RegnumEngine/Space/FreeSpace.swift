@@ -43,7 +43,7 @@ package struct FreeSpace: Sendable {
     package private(set) var freePages = 0
     package private(set) var pending: [PendingExtent] = []
     /// First page never yet allocated.
-    package internal(set) var highWater: UInt64
+    package private(set) var highWater: UInt64
     /// Quarantine: free pages below this one are not taken, because another process still shows failed commits there.
     var barred: UInt64 = 0
     /// Where each page came from, if that is recorded.
@@ -63,6 +63,35 @@ package struct FreeSpace: Sendable {
     package func isTaken(_ extent: Extent) -> Bool {
         guard extent.end <= highWater else { return false }
         return !(extent.page..<extent.end).contains { isFree($0) }
+    }
+
+    /// Allocates new pages at the end of the file. Blocks do not cross section boundaries; pages skipped for that
+    /// become free.
+    mutating func appended(_ blocks: [Int], _ pages: inout [UInt64]) -> [Extent] {
+        var runs: [Extent] = []
+        if highWater < barred {
+            skipped.append(Extent(page: highWater, pageCount: Int(barred - highWater)))
+            highWater = barred
+        }
+        for block in blocks {
+            var page = highWater
+            let section = (page / FormatLimits.sectionPages + 1) * FormatLimits.sectionPages
+            if page + UInt64(block) > section, UInt64(block) <= FormatLimits.sectionPages {
+                highWater = section
+                // Skipped pages are recorded as free and used like any other.
+                skipped.append(Extent(page: page, pageCount: Int(section - page)))
+                page = section
+            }
+            pages.append(page)
+            highWater = page + UInt64(block)
+            if let last = runs.last, last.end == page {
+                runs[runs.count - 1].pageCount += block
+            } else {
+                runs.append(Extent(page: page, pageCount: block))
+            }
+        }
+        ledger.append(to: highWater)
+        return runs
     }
 
     /// Marks an extent free. Throws if part of it is free already, which means that the records are damaged.
@@ -264,7 +293,7 @@ package struct FreeSpace: Sendable {
     mutating func raise(to end: UInt64) { highWater = max(highWater, end) }
 
     /// Pages that the current commit has skipped, at section boundaries or because they are quarantined.
-    package internal(set) var skipped: [Extent] = []
+    package private(set) var skipped: [Extent] = []
     package mutating func takeSkipped() -> [Extent] {
         defer { skipped = [] }
         return skipped

@@ -17,23 +17,25 @@ final class FileBytes {
     let byteCount: Int
     private let memory: ReservedMemory
     private let source: any ByteSource
+    /// The raw values of the states; memory that was never written has the first one.
     private enum ChunkState: UInt8 { case absent, withGaps, complete }
-    private var states: [ChunkState]
+    /// The state of each chunk, after the contents in `memory`: a sparse file may have more chunks than there is memory
+    /// for their states, so that only states that are written take memory.
+    private let states: UnsafeMutablePointer<UInt8>
     private var loadedChunkCount = 0
 
     init(_ source: any ByteSource) throws(RealmFileError) {
         self.source = source
         byteCount = source.byteCount
         guard byteCount <= Self.byteCountLimit else { throw Self.tooLarge(byteCount) }
-        let chunkCount = (byteCount + Self.chunkByteCount - 1) / Self.chunkByteCount
+        let chunkCount = max((byteCount + Self.chunkByteCount - 1) / Self.chunkByteCount, 1)
         do throws(SystemError) {
-            memory = try ReservedMemory(byteCount: max(chunkCount, 1) * Self.chunkByteCount)
+            memory = try ReservedMemory(byteCount: chunkCount * (Self.chunkByteCount + 1))
             try memory.ensure(memory.byteCount)
         } catch {
             throw Self.tooLarge(source.byteCount)
         }
-        // After the reservation: a sparse file may claim more bytes than there is memory for the states of its chunks.
-        states = Array(repeating: .absent, count: chunkCount)
+        states = (memory.base + chunkCount * Self.chunkByteCount).assumingMemoryBound(to: UInt8.self)
     }
 
     private static func tooLarge(_ byteCount: Int) -> RealmFileError {
@@ -48,7 +50,7 @@ final class FileBytes {
         var chunk = offset / Self.chunkByteCount
         let last = (offset + count - 1) / Self.chunkByteCount
         while chunk <= last {
-            if states[chunk] != .complete { try load(chunk, for: offset..<offset + count) }
+            if states[chunk] != ChunkState.complete.rawValue { try load(chunk, for: offset..<offset + count) }
             chunk += 1
         }
         return UnsafeRawPointer(memory.base + offset)
@@ -57,8 +59,8 @@ final class FileBytes {
     /// Releases all memory if more than `keptByteCount` is in use.
     func trim() {
         guard loadedChunkCount * Self.chunkByteCount > Self.keptByteCount else { return }
+        // The states, too: all chunks are absent then.
         memory.discard(0..<memory.byteCount)
-        for chunk in states.indices { states[chunk] = .absent }
         loadedChunkCount = 0
     }
 
@@ -67,12 +69,13 @@ final class FileBytes {
     private func load(_ chunk: Int, for range: Range<Int>) throws(RealmFileError) {
         let start = chunk * Self.chunkByteCount
         let count = min(Self.chunkByteCount, byteCount - start)
-        if states[chunk] == .absent {
+        if states[chunk] == ChunkState.absent.rawValue {
             let buffer = UnsafeMutableRawBufferPointer(start: memory.base + start, count: count)
-            states[chunk] = try source.read(buffer, at: start) ? .complete : .withGaps
+            let isComplete = try source.read(buffer, at: start)
+            states[chunk] = (isComplete ? ChunkState.complete : .withGaps).rawValue
             loadedChunkCount += 1
         }
-        if states[chunk] == .withGaps { try source.check(range.clamped(to: start..<start + count)) }
+        if states[chunk] == ChunkState.withGaps.rawValue { try source.check(range.clamped(to: start..<start + count)) }
     }
 }
 

@@ -34,7 +34,6 @@ struct SwiftModels {
         let sourceClass = classes[index]
         let base = sourceClass.kind == .embedded ? "EmbeddedObject" : "Object"
         var lines: [String] = []
-        if sourceClass.kind == .asymmetric { lines.append("/// Asymmetric in the old file.") }
         lines.append("class \(Self.quoted(names[index])): \(base) {")
         var taken = Self.memberNames
         var mapping: [(String, String)] = []

@@ -13,6 +13,7 @@ final class DatabaseSource: ObjectSource {
     let schemaVersion: UInt64?
     let replacedTextCount = 0
     let deletedLinkCount = 0
+    let omissions: [String] = []
 
     init(_ session: Session) {
         self.session = session

@@ -17,6 +17,7 @@ final class JSONSource: ObjectSource {
     private(set) var schemaVersion: UInt64?
     let replacedTextCount = 0
     let deletedLinkCount = 0
+    let omissions: [String] = []
     private let path: String
     private let reader: LineReader
     private var hasSchema = false

@@ -54,6 +54,8 @@ protocol ObjectSource: AnyObject {
     var replacedTextCount: Int { get }
     /// The number of links read so far whose target was deleted on another device.
     var deletedLinkCount: Int { get }
+    /// A sentence for each table of the file that is not among `classes`.
+    var omissions: [String] { get }
     /// Returns the index in `classes` for the table number of a `RealmFileLink`; nil if the table belongs to no class.
     func classIndex(ofTable table: Int) -> Int?
     /// Returns a cursor before the first object of the class at `index` in `classes`.
@@ -76,7 +78,7 @@ final class RealmFileSource: ObjectSource {
     /// Throws `.damaged` if two classes, or two properties of one class, have the same name.
     init(_ file: RealmFile, path: String) throws(RealmFileError) {
         self.file = file
-        tables = file.classes.filter { !$0.name.isEmpty && !$0.isOfSynchronisation }
+        tables = file.tables.filter(\.isCarriedOver)
         classes = tables.map { SourceClass($0) }
         for (index, table) in tables.enumerated() { indexes[table.index] = index }
         try SourceClass.check(classes, path)
@@ -85,8 +87,31 @@ final class RealmFileSource: ObjectSource {
     var schemaVersion: UInt64? { file.schemaVersion }
     var replacedTextCount: Int { file.replacedTextCount }
     var deletedLinkCount: Int { file.deletedLinkCount }
+    var omissions: [String] { file.omissions }
+    /// True if objects of the file are not among those of `classes`.
+    var omitsObjects: Bool { file.omittedTables.contains { $0.objectCount > 0 } }
     func classIndex(ofTable table: Int) -> Int? { indexes[table] }
     func objects(ofClass index: Int) -> RealmFileCursor { file.objects(of: tables[index]) }
+}
+
+extension RealmFile {
+    /// The tables that are not carried over, except those in which Realm keeps its own state.
+    fileprivate var omittedTables: [RealmFileTable] { tables.filter { !$0.isInternal && !$0.isCarriedOver } }
+
+    /// A sentence for each table that is not carried over.
+    var omissions: [String] {
+        omittedTables.map { table in
+            if !table.isClass || table.name.isEmpty {
+                return
+                    "Table '\(table.tableName)' with \(table.objectCount) objects belongs to no class and is left out."
+            }
+            if table.kind == .asymmetric {
+                return
+                    "Class '\(table.name)' is asymmetric and is left out: its \(table.objectCount) objects wait to be sent."
+            }
+            return "Class '\(table.name)' belongs to Realm's synchronisation and is left out."
+        }
+    }
 }
 
 extension SourceClass {

@@ -67,7 +67,7 @@ struct JSONWriter {
         case .uuid(let uuid): return "{\"$uuid\":\"\(uuid.uuidString.lowercased())\"}"
         case .link(let link):
             guard let name = className(link.tableIndex) else {
-                lose("it links to a table that belongs to no class")
+                lose("it links to a table that is left out")
                 return "null"
             }
             return "{\"$ref\":\(Self.quoted(name)),\"$id\":\(link.key)}"

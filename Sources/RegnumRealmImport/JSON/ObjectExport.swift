@@ -12,16 +12,18 @@ public struct ObjectJSONReport: Sendable, Equatable, CustomStringConvertible {
     public internal(set) var lossCount = 0
     /// The first `RealmFileImportReport.lossLimit` of these values, in the order in which they were written.
     public internal(set) var losses: [RealmFileImportReport.Loss] = []
+    /// A sentence for each table of a file in Realm's format that was left out.
+    public internal(set) var notes: [String] = []
 
     /// True if each value was written unchanged. O(1).
     public var isComplete: Bool { lossCount == 0 }
 
-    /// The report as text: the number of objects, and a line for each of the first 1,000 losses.
+    /// The report as text: the number of objects, a line for each of the first 1,000 losses, and the notes.
     public var description: String {
         var lines = ["\(objectCount) objects written" + (lossCount > 0 ? ", \(lossCount) values not unchanged" : "")]
         lines += losses.prefix(1000).map { "not carried over: \($0)" }
         if lossCount > min(losses.count, 1000) { lines.append("\(lossCount) not carried over in all") }
-        return lines.joined(separator: "\n")
+        return (lines + notes).joined(separator: "\n")
     }
 }
 
@@ -61,6 +63,7 @@ final class ObjectExport<Source: ObjectSource> {
             let schema = SchemaJSON.text(source.classes, source.schemaVersion, objects: count)
             buffer.append(contentsOf: Array((schema + "\n").utf8))
         }
+        report.notes = source.omissions
         for place in places { try export(place, write) }
         try watch.finish()
         if !buffer.isEmpty { try write(buffer) }

@@ -9,14 +9,16 @@ internal import RegnumSystem
 
 final class OutputFile {
     private let claim: TemporaryFile
+    private let files: any FileSystem
     private let path: String
     private var byteCount = 0
-    private var isComplete = false
+    /// After this, `claim` must not remove its path: another export may have claimed it.
+    private var isRenamed = false
 
     /// Creates a temporary file with the access rights of `original`. Throws `Realm.Error` if a file exists at `path`.
-    init(at path: String, like original: String) throws {
-        let files = PosixFileSystem.shared
+    init(at path: String, like original: String, in files: any FileSystem = PosixFileSystem.shared) throws {
         self.path = path
+        self.files = files
         if try files.status(path) != nil { throw Realm.Error.fileExists(path) }
         claim = try TemporaryFile.make(beside: path, permissions: 0o600, in: files)
         do {
@@ -29,7 +31,7 @@ final class OutputFile {
         }
     }
 
-    deinit { if !isComplete { claim.remove() } }
+    deinit { if !isRenamed { claim.remove() } }
 
     func write(_ data: Data) throws {
         try data.withUnsafeBytes { try claim.file.write($0, at: byteCount) }
@@ -40,31 +42,23 @@ final class OutputFile {
     /// after this.
     func finish() throws {
         try claim.file.sync(.full)
-        try PosixFileSystem.shared.publish(claim.path, as: path)
-        isComplete = true
+        try files.publish(claim.path, as: path) { isRenamed = true }
         claim.file.close()
     }
 }
 
 extension FileSystem {
-    /// Renames a complete file to its final path, and makes the name durable. If it throws, no file is at `path`.
-    /// Throws `Realm.Error` if a file exists there.
-    func publish(_ temporaryPath: String, as path: String) throws {
+    /// Renames a complete file to its final path, calls `renamed`, and makes the name durable. If it throws, no file is
+    /// at `path`. Throws `Realm.Error` if a file exists there.
+    func publish(_ temporaryPath: String, as path: String, renamed: () -> Void = {}) throws {
         do { try renameIfAbsent(temporaryPath, to: path) } catch {
             if error.kind == .exists { throw Realm.Error.fileExists(path) }
             throw error
         }
+        renamed()
         do { try syncName(of: path) } catch {
             try? remove(path)
             throw error
-        }
-    }
-
-    /// Makes the name of a created or renamed file durable, if the process has the permission: syncing a folder
-    /// requires permission to read it, which creating files does not.
-    func syncName(of path: String) throws(SystemError) {
-        do throws(SystemError) { try syncDirectory(containing: path) } catch {
-            if error.kind != .permissionDenied { throw error }
         }
     }
 }

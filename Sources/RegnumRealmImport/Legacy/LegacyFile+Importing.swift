@@ -34,7 +34,8 @@ extension LegacyFile {
     ///
     /// - Parameters:
     ///   - keepOriginal: True to keep the old file beside the new one, as `NAME.legacy`, or `NAME.legacy-2` and so on
-    ///     if another file has that name. The old file is always kept if a value could not be carried over. Nothing
+    ///     if another file has that name. The old file is always kept if a value could not be carried over, or if
+    ///     objects were left out (those of asymmetric classes, of Realm's synchronisation, and of no class). Nothing
     ///     deletes a kept file, not even `Realm.deleteFiles(for:)`, because it may be the only complete copy.
     ///   - progress: Called about 200 times with the progress of the import, on the thread that opens the Realm.
     ///   - report: Called once with the report, on the thread that opens the Realm, before the new file replaces the
@@ -169,8 +170,8 @@ struct LegacySwap {
             source: source, report: RealmFileImportReport(of: file), verifies: true, progress: { progress?($0) }
         ).run(into: new)
         try report?(made)
-        // After a loss, the old file is the only complete copy: keep it.
-        if keepsOriginal || !made.isComplete { try keepOriginal(old.identity) }
+        // If something was lost or left out, the old file is the only complete copy: keep it.
+        if keepsOriginal || !made.isComplete || source.omitsObjects { try keepOriginal(old.identity) }
         guard try State(old) == before else {
             throw Realm.Error(
                 .fail, .busy,

@@ -9,7 +9,7 @@ enum ImportCost {
     /// values are added before they are divided: many short values cost as much as a long one.
     static func cost(_ byteCount: Int) -> Int { 1 + byteCount >> 10 }
 
-    /// Returns the number of bytes of a value: those of texts and data, 64 for each element of a list or set, and 128
+    /// Returns the number of bytes of a value beyond the 8 of its column: those of texts and data, 64 for each element of a list or set, and 128
     /// for each entry of a dictionary.
     static func byteCount(_ value: RealmFileValue) -> Int {
         switch value {

@@ -86,7 +86,7 @@ struct NewSchema {
         switch property.type {
         case .rows: return "a Regnum file holds no tables within tables"
         case .link(let target):
-            guard let kind = kinds[target] else { return "it links to table '\(target)', which belongs to no class" }
+            guard let kind = kinds[target] else { return "it links to table '\(target)', which is left out" }
             return kind == .embedded && property.collection == .set ? "a set cannot contain embedded objects" : nil
         default: return nil
         }

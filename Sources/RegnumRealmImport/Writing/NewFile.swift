@@ -17,8 +17,6 @@ final class NewFile {
 
     /// The temporary path of the file. Others may read the file there after `close`.
     let temporaryPath: String
-    /// True if the file is encrypted: the engine then keeps each transaction in memory until its commit.
-    let isEncrypted: Bool
 
     /// Creates an empty database beside `path`, with the access rights of the file `original` unless that is nil.
     /// Unless it is a replacement, throws if a file exists at `path`, or if another program's file has the name of its
@@ -29,7 +27,6 @@ final class NewFile {
     ) throws {
         self.path = path
         self.files = files
-        isEncrypted = key != nil
         if !isReplacement {
             if try files.status(path) != nil { throw Realm.Error.fileExists(path) }
             try Database.checkLockFileName(path: path, fileSystem: files)

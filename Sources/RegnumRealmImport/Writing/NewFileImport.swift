@@ -33,10 +33,11 @@ struct NewFileImport<Source: ObjectSource> {
                 return true
             }
             let importer = ObjectImporter(source, into: session, plans, isUpdating: false, report, watch)
+            let cost = Self.batchCost(isEncrypted: session.database.isEncrypted)
             var isDone = false
             while !isDone {
                 try writing(session) {
-                    isDone = try importer.advance(cost: Self.batchCost(isEncrypted: file.isEncrypted))
+                    isDone = try importer.advance(cost: cost)
                     return isDone
                 }
             }

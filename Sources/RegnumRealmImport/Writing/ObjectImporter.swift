@@ -189,7 +189,7 @@ final class ObjectImporter<Source: ObjectSource> {
         for (index, dropped) in plan.dropped.enumerated() where hasContent(try object.value(at: dropped.source)) {
             report.classes[place].dropped[index].values += 1
         }
-        var byteCount = 0
+        var byteCount = 8 * plan.columns.count
         var collections: [(column: Int, value: RealmFileValue)] = []
         values.removeAll(keepingCapacity: true)
         lossyColumns.removeAll(keepingCapacity: true)

@@ -32,9 +32,11 @@ package enum CurrentThread {
 /// Time that never goes backwards, from an unspecified start.
 package enum MonotonicClock {
     /// Nanoseconds.
-    package static func now() -> UInt64 {
+    package static func now() -> UInt64 { now(CLOCK_MONOTONIC) }
+
+    fileprivate static func now(_ clock: clockid_t) -> UInt64 {
         var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
+        clock_gettime(clock, &time)
         return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
     }
 }
@@ -42,11 +44,7 @@ package enum MonotonicClock {
 /// The processor time of a thread, for tests that limit the work of a call: other load of the machine does not count.
 package enum ThreadTime {
     /// The processor time of the calling thread, in seconds.
-    package static var seconds: Double {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
-    }
+    package static var seconds: Double { Double(MonotonicClock.now(CLOCK_THREAD_CPUTIME_ID)) * 1e-9 }
 }
 
 /// The time of day, which the user or the network may set forwards and backwards.

@@ -110,6 +110,9 @@ struct DynamicObjectTests {
             readOnly.readOnly = true
             let grown = try #require(try Realm(configuration: readOnly).objects(GrownWithField.self).first)
             for _ in 0..<2 { #expect(grown.id == 1 && grown.number == 0 && grown.text == nil) }
+            nonisolated(unsafe) let object = grown
+            let words = try misuseText { object.number = 3 }
+            #expect(words?.contains("write transaction") == true, "\(words ?? "nil")")
             grown.seen = 3
             #expect(grown.seen == 3)
         }

@@ -52,9 +52,8 @@ struct DumpCommand: ParsableCommand {
                 if let file { try file.write(text) } else { Output().write(text) }
             }
             try file?.finish()
-            if made.isComplete { return }
-            Output.complain(made.description)
-            throw Ending.damage
+            if !made.isComplete || !made.notes.isEmpty { Output.complain(made.description) }
+            if !made.isComplete { throw Ending.damage }
         }
     }
 }
@@ -74,20 +73,21 @@ struct LoadCommand: ParsableCommand {
     @Argument(help: "The new file; encrypted if there is a key.", completion: .file()) var output: String
     @Option(help: "A file with the classes, as `regnum schema --json` writes them, if the first line has none.")
     var schema: String?
-    @Option(help: "Write what was imported as JSON to this file.") var report: String?
+    @Option(help: "Write what was imported as JSON to this new file.") var report: String?
     @Flag(help: "Dump the new file and compare it with the lines.") var verify = false
     @Flag(help: "Show the progress on standard error.") var progress = false
 
     func run() throws {
         try reporting(on: arguments) {
-            try ReportFile.check(report, besides: [arguments.file, output, arguments.keyFile, schema])
+            let report = try ReportFile(report, besides: [arguments.file, output, arguments.keyFile, schema])
+            defer { report?.removeIfIncomplete() }
             var classes: Data?
             if let schema {
                 do { classes = try Data(contentsOf: URL(fileURLWithPath: schema)) } catch {
                     throw Refusal("The schema '\(schema)' cannot be read: \(error.localizedDescription)")
                 }
             }
-            let spool = arguments.file == "-" ? try Spool(beside: output) : nil
+            let spool = try Spool(of: arguments.file, beside: output)
             defer { spool?.remove() }
             let lines = spool?.url ?? arguments.url
             let target = try NewDatabase(output, encryptionKey: arguments.key())
@@ -141,10 +141,11 @@ enum SchemaLine {
 }
 
 extension FileArguments {
-    /// The rules of the schema; nil for a file in Realm's own format, which has none.
+    /// The rules of the schema; nil for a file in Realm's own format, which has none. The header of an encrypted one
+    /// cannot be recognised: nil for each file that is not a Regnum file.
     func schemaRules() throws -> String? {
         do { return try readingInspector().schemaRules() } catch let error as Realm.Error {
-            if error.reason == .olderRealmFile { return nil }
+            if error.reason == .olderRealmFile || error.reason == .notARealmFile { return nil }
             throw error
         }
     }
@@ -190,11 +191,12 @@ final class NewTextFile {
     private let handle: FileHandle
     private var isComplete = false
 
-    init(_ path: String) throws {
+    init(_ path: String, permissions: Int? = nil) throws {
         self.path = path
         unfinished = "\(path).writing-\(ProcessInfo.processInfo.processIdentifier)"
         if FileManager.default.fileExists(atPath: path) { throw Self.exists(path) }
-        guard FileManager.default.createFile(atPath: unfinished, contents: nil),
+        let attributes = permissions.map { [FileAttributeKey.posixPermissions: $0] }
+        guard FileManager.default.createFile(atPath: unfinished, contents: nil, attributes: attributes),
             let handle = FileHandle(forWritingAtPath: unfinished)
         else { throw Refusal("'\(path)' cannot be written: \(String(cString: strerror(errno))).") }
         self.handle = handle
@@ -230,15 +232,19 @@ final class NewTextFile {
     private func remove() { try? FileManager.default.removeItem(atPath: unfinished) }
 }
 
-/// A temporary file with the bytes of standard input, because the lines are read several times.
-private struct Spool {
+/// A temporary file with the bytes of standard input or a pipe, for commands that read them several times, or that must
+/// have them all before a transaction begins, which keeps other processes from writing.
+struct Spool {
     let url: URL
 
-    init(beside target: String) throws {
+    /// Returns nil for a path that is neither `-` nor that of a pipe. Reads to the end.
+    init?(of path: String, beside target: String) throws {
+        guard path == "-" || FileKind(path) == .pipe else { return nil }
         url = URL(fileURLWithPath: target + ".lines-\(ProcessInfo.processInfo.processIdentifier)")
-        let file = try NewTextFile(url.path)
+        let input = path == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+        let file = try NewTextFile(url.path, permissions: 0o600)
         defer { file.removeIfIncomplete() }
-        while let data = try FileHandle.standardInput.read(upToCount: 1 << 20), !data.isEmpty { try file.write(data) }
+        while let data = try input.read(upToCount: 1 << 20), !data.isEmpty { try file.write(data) }
         try file.finish()
     }
 

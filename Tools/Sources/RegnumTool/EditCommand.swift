@@ -60,13 +60,15 @@ struct EditCommand: ParsableCommand {
 /// A text in a file that only this user can read.
 private struct EditedText {
     let path: String
+    private let original: Data
 
     init(_ text: String) throws {
+        original = Data(text.utf8)
         let folder = FileManager.default.temporaryDirectory
         path = folder.appendingPathComponent("regnum-\(UUID().uuidString).json").path
         guard
             FileManager.default.createFile(
-                atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
+                atPath: path, contents: original, attributes: [.posixPermissions: 0o600])
         else { throw Refusal("'\(path)' cannot be written: set TMPDIR to a folder that can.") }
     }
 
@@ -88,10 +90,10 @@ private struct EditedText {
             throw Refusal("The editor '\(editor)' cannot be started: \(error.localizedDescription)")
         }
         guard process.terminationStatus == 0 else {
+            let start = "Nothing was stored: the editor '\(editor)' ended with \(process.terminationStatus)."
+            if try contents() != original { throw Refusal("\(start) Your text is in '\(path)'.") }
             remove()
-            throw Refusal(
-                "Nothing was stored: the editor '\(editor)' ended with \(process.terminationStatus). Set EDITOR to the one "
-                    + "that you use.")
+            throw Refusal("\(start) Set EDITOR to the one that you use.")
         }
     }
 

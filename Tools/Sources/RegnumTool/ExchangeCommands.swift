@@ -114,7 +114,9 @@ struct ImportCommand: ParsableCommand {
 
     func run() throws {
         try reporting(on: arguments) {
-            let bytes = try ByteSource(path: source)
+            let spool = try Spool(of: source, beside: arguments.file)
+            defer { spool?.remove() }
+            let bytes = try ByteSource(path: spool?.url.path ?? source)
             let editor = try arguments.writingInspector().beginEditing(className)
             let report = RefusalReport()
             var run = ObjectImport(editor) {

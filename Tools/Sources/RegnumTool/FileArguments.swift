@@ -121,7 +121,7 @@ struct FileArguments: ParsableArguments {
 
     /// Opens the file for writing, as any other process would.
     func writingInspector() throws -> Inspector {
-        if readOnly { throw Refusal("'\(file)' is to be read only: leave --read-only out to change it.") }
+        if readOnly { throw Refusal("'\(file)' is open read-only: omit --read-only to change it.") }
         // Throws the library's own error, before anything is created beside the file.
         _ = try version()
         return try Inspector(fileURL: url, encryptionKey: try key())

@@ -19,14 +19,15 @@ struct ImportRealmCommand: ParsableCommand {
     @OptionGroup var arguments: FileArguments
     @Argument(help: "The new file.", completion: .file()) var output: String
     @Option(help: "A file with the key to encrypt the new file.") var newKeyFile: String?
-    @Option(help: "Write what was imported, and each value that was not, as JSON to this file.") var report: String?
+    @Option(help: "Write what was imported, and each value that was not, as JSON to this new file.") var report: String?
     @Flag(help: "Read the new file back before it appears, and compare each value with the old one.") var verify = false
     @Flag(help: "Import the state before the last commit, to recover a damaged file.") var previous = false
     @Flag(help: "Show the progress on standard error.") var progress = false
 
     func run() throws {
         try reporting(on: arguments) {
-            try ReportFile.check(report, besides: [arguments.file, output, arguments.keyFile, newKeyFile])
+            let report = try ReportFile(report, besides: [arguments.file, output, arguments.keyFile, newKeyFile])
+            defer { report?.removeIfIncomplete() }
             var job = RealmFileImport(from: arguments.url, to: URL(fileURLWithPath: output))
             job.sourceKey = try arguments.key()
             job.targetKey = try FileArguments.key(in: newKeyFile)
@@ -45,23 +46,45 @@ struct ImportRealmCommand: ParsableCommand {
     }
 }
 
-/// Prints the report, writes it to the file at path `report` if there is one, and exits with status 2 if a value is
-/// missing.
-func finish(_ made: RealmFileImportReport, _ report: String?) throws {
+/// Prints the report, writes it to `report` if that is given, and exits with status 2 if a value is missing.
+func finish(_ made: RealmFileImportReport, _ report: ReportFile?) throws {
     let text = made.description
     if !text.isEmpty { Output().line(text) }
-    if let report {
-        do { try made.json().write(to: URL(fileURLWithPath: report), options: .atomic) } catch {
-            throw Refusal(
-                "The file is imported, but the report '\(report)' cannot be written: \(error.localizedDescription)")
-        }
-    }
+    try report?.write(made.json())
     if !made.isComplete { throw Ending.damage }
 }
 
-/// The file of a report. It must not replace a file of the import: the old file may be the only copy of its data.
-enum ReportFile {
-    /// Throws if the file at path `report` is one of `others`, even under a different path or as a hard link.
+/// The file of a report: a new file, or a device or pipe that is there, such as /dev/stdout.
+struct ReportFile {
+    private let path: String
+    /// Nil for a device or pipe.
+    private let file: NewTextFile?
+
+    /// Creates the unfinished file, so that a path that cannot be written is an error before the import. Returns nil
+    /// without a path. Throws if a file exists at the path, or if `check` throws.
+    init?(_ path: String?, besides others: [String?]) throws {
+        guard let path else { return nil }
+        try Self.check(path, besides: others)
+        self.path = path
+        let kind = FileKind(path)
+        file = kind == .pipe || kind == .other ? nil : try NewTextFile(path)
+    }
+
+    func write(_ text: Data) throws {
+        do {
+            guard let file else { return try text.write(to: URL(fileURLWithPath: path)) }
+            try file.write(text)
+            try file.finish()
+        } catch {
+            let reason = (error as? Refusal)?.description ?? error.localizedDescription
+            throw Refusal("The file is imported, but the report '\(path)' cannot be written: \(reason)")
+        }
+    }
+
+    func removeIfIncomplete() { file?.removeIfIncomplete() }
+
+    /// The report must not have the name of a file of the import, even of one that does not exist yet: a new database
+    /// could not be opened if its lock file had another program's contents. Throws if the file at path `report` is one of `others`, even under a different path or as a hard link.
     static func check(_ report: String?, besides others: [String?]) throws {
         guard let report else { return }
         for other in others.compactMap({ $0 }) where isSame(report, other) || isSame(report, other + ".lock") {

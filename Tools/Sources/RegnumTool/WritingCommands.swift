@@ -74,7 +74,9 @@ struct SalvageCommand: ParsableCommand {
         try reporting(on: arguments, advice: "Nothing can be saved: restore it from a backup.") {
             let key = try arguments.key()
             let inspector = try Inspector(fileURL: arguments.url, isReadOnly: true, encryptionKey: key)
-            let report = try inspector.salvage(to: output, encryptionKey: key)
+            let report = try NewDatabase(output, encryptionKey: key).make {
+                try inspector.salvage(to: $0.path, encryptionKey: key)
+            }
             for table in report.tables {
                 let ownerless = table.ownerless > 0 ? ", \(table.ownerless) more without their owners" : ""
                 Output().line("\(table.name): \(table.objects) of \(table.expected) objects\(ownerless)")

@@ -25,4 +25,28 @@ import Testing
         try ReportFile.check(path("report.json"), besides: others)
         try ReportFile.check(nil, besides: others)
     }
+
+    @Test("A report replaces no file, is written to a pipe, and refuses a name that the import has taken meanwhile")
+    func newFile() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("report-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appendingPathComponent("a").path
+        let made = try #require(try ReportFile(path, besides: []))
+        #expect(!FileManager.default.fileExists(atPath: path))
+        try made.write(Data("one".utf8))
+        #expect(FileManager.default.contents(atPath: path) == Data("one".utf8))
+        #expect(throws: Refusal.self) { try ReportFile(path, besides: []) }
+
+        let late = folder.appendingPathComponent("b").path
+        let second = try #require(try ReportFile(late, besides: []))
+        try Data("database".utf8).write(to: URL(fileURLWithPath: late))
+        #expect(throws: Refusal.self) { try second.write(Data("two".utf8)) }
+        second.removeIfIncomplete()
+        #expect(FileManager.default.contents(atPath: late) == Data("database".utf8))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["a", "b"])
+
+        try #require(try ReportFile("/dev/null", besides: [])).write(Data("three".utf8))
+        #expect(FileKind("/dev/null") == .other && FileKind(folder.path) == .folder && FileKind(path) == .file)
+    }
 }

@@ -183,7 +183,7 @@ extension Realm.Error {
 extension EngineError {
     fileprivate static let adviceOnDamage =
         "keep a copy of it, and restore it from a backup, or save what can be read with `regnum salvage`; `regnum check` "
-        + "shows what is damaged."
+        + "lists the damage."
 
     /// The message with which the program ends if the call cannot throw.
     var lastWords: String {

@@ -17,7 +17,7 @@ extension Realm {
     ///
     /// The Realm stays open until `onComplete` is called, and other processes cannot write before that: a program that
     /// may be suspended should wait for the call first. It is a programmer error to call this on a frozen or read-only
-    /// Realm, or on a thread without a run loop, where nothing can be called back.
+    /// Realm, or on a thread without a run loop, because no block can be called back there.
     @discardableResult
     public func writeAsync(
         _ block: @escaping () -> Void, onComplete: (((any Swift.Error)?) -> Void)? = nil
