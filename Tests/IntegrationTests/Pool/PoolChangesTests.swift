@@ -4,7 +4,6 @@
 import Foundation
 import RealmSwift
 import RegnumTestKit
-import Synchronization
 import Testing
 
 @testable import Regnum
@@ -80,7 +79,7 @@ import Testing
     @Test("A commit is compared once for all listeners of equal results")
     func sharing() async throws {
         let pool = try await RealmPool(configuration: PoolSupport.memory(), readers: 2)
-        let ready = Atomic(0)
+        let ready = Counter()
         try await withThrowingTaskGroup(of: [Int].self) { group in
             for _ in 0..<30 {
                 let changes = pool.changes { realm in realm.objects(PoolRow.self).where { $0.id >= 0 } }
@@ -90,7 +89,7 @@ import Testing
                         switch change {
                         case .contents(let contents):
                             mirrored = try Self.ids(contents.objects)
-                            ready.add(1, ordering: .relaxed)
+                            ready.add()
                         case .update(let update): try update.apply(to: &mirrored) { try Self.ids([$0])[0] }
                         }
                         if mirrored.count == 5 { break }
@@ -98,7 +97,7 @@ import Testing
                     return mirrored
                 }
             }
-            try await PoolSupport.eventually { ready.load(ordering: .relaxed) == 30 }
+            try await PoolSupport.eventually { ready.value == 30 }
             #expect(await pool.observer.work.observations == 1)
             for id in 0..<5 { try await PoolSupport.add(id, to: pool) }
             for try await mirrored in group { #expect(mirrored == [0, 1, 2, 3, 4]) }
@@ -203,22 +202,22 @@ import Testing
     func ends() async throws {
         let pool = try await RealmPool(configuration: PoolSupport.memory(), readers: 1)
         let changes = pool.changes { realm in realm.objects(PoolRow.self) }
-        let began = Atomic(0)
+        let began = Counter()
         let listen: @Sendable () async throws -> Int = {
             var count = 0
             for try await _ in changes {
                 count += 1
-                began.add(1, ordering: .relaxed)
+                began.add()
             }
             return count
         }
         let cancelled = Task { try await listen() }
         let other = Task { try await listen() }
-        try await PoolSupport.eventually { began.load(ordering: .relaxed) == 2 }
+        try await PoolSupport.eventually { began.value == 2 }
         cancelled.cancel()
         #expect(try await cancelled.value == 1)
         try await PoolSupport.add(1, to: pool)
-        try await PoolSupport.eventually { began.load(ordering: .relaxed) == 3 }
+        try await PoolSupport.eventually { began.value == 3 }
         await pool.close()
         #expect(try await other.value == 2)
         await #expect(throws: RealmPoolError.closed) { _ = try await listen() }

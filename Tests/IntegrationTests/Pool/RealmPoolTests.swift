@@ -7,7 +7,6 @@ import RealmSwift
 import RegnumEngine
 import RegnumSimulation
 import RegnumTestKit
-import Synchronization
 import Testing
 
 @testable import Regnum
@@ -142,18 +141,18 @@ import Testing
         let pool = try await RealmPool(configuration: disk.configuration, readers: 1)
         let before = pool.metrics.syncs
         disk.holdNextSync()
-        let ran = Atomic(0)
+        let ran = Counter()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for id in 0..<32 {
                 group.addTask {
                     try await pool.write { realm in
                         realm.add(PoolRow(value: ["id": id]))
-                        ran.add(1, ordering: .relaxed)
+                        ran.add()
                     }
                 }
             }
             await disk.waitForSync()
-            try await PoolSupport.eventually { ran.load(ordering: .relaxed) == 32 }
+            try await PoolSupport.eventually { ran.value == 32 }
             // Nothing is durable yet, so nothing is shown.
             #expect(try await PoolSupport.count(pool) == 0)
             #expect(pool.metrics.writes.completed == 0)
@@ -172,21 +171,21 @@ import Testing
         let pool = try await RealmPool(configuration: disk.configuration, readers: 1)
         try await PoolSupport.add(100, to: pool)
         disk.holdNextSync()
-        let ran = Atomic(0)
+        let ran = Counter()
         let failures = await withTaskGroup(of: Bool.self) { group in
             for id in 0..<8 {
                 group.addTask {
                     do {
                         try await pool.write { realm in
                             realm.add(PoolRow(value: ["id": id]))
-                            ran.add(1, ordering: .relaxed)
+                            ran.add()
                         }
                         return false
                     } catch { return error is Realm.Error }
                 }
             }
             await disk.waitForSync()
-            try? await PoolSupport.eventually { ran.load(ordering: .relaxed) == 8 }
+            try? await PoolSupport.eventually { ran.value == 8 }
             disk.failHeldSync()
             disk.letGo()
             return await group.reduce(into: 0) { if $1 { $0 += 1 } }
