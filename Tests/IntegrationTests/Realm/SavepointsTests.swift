@@ -2,6 +2,7 @@
 // Savepoints through the API: the state after a block that throws, nesting, rules, observers, references to objects, and
 // programmer errors.
 
+import Dispatch
 import Foundation
 import RealmSwift
 import Regnum
@@ -246,7 +247,12 @@ struct SavepointsTests {
 
     @Test("Observers are notified of the net change of the transaction")
     func notified() throws {
-        let realm = try folders()
+        let keeper = try folders()
+        let queue = DispatchQueue(label: "savepoints")
+        try queue.sync { try observed(Realm(configuration: keeper.configuration, queue: queue)) }
+    }
+
+    private func observed(_ realm: Realm) throws {
         let folder = try fill(realm)
         let results = realm.objects(Note.self)
         var insertions: [[Int]] = []

@@ -32,7 +32,8 @@ final class HistoryRun {
     }
     typealias State = [UInt64: Row]
 
-    let files = MemoryFileSystem()
+    let files: any FileSystem
+    let path: String
     let clock = SetClock()
     var random: SeededRandom
     private(set) var database: Database?
@@ -41,7 +42,11 @@ final class HistoryRun {
     private(set) var versions: [UInt64: (state: State, time: Int64)] = [:]
     private var next = 0
 
-    init(seed: UInt64, limits: HistoryLimits) throws {
+    init(
+        seed: UInt64, limits: HistoryLimits, files: any FileSystem = MemoryFileSystem(), path: String = HistoryRun.path
+    ) throws {
+        self.files = files
+        self.path = path
         random = SeededRandom(seed: seed)
         try open()
         let session = try opened.makeSession()
@@ -61,7 +66,7 @@ final class HistoryRun {
         var options = Database.OpenOptions()
         options.wallClock = { [clock] in clock.now }
         options.spillLimits.sealed = 64 << 10...64 << 10
-        database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: options)
+        database = try Database.openAsOtherProcess(path: path, fileSystem: files, options: options)
     }
 
     private func note(_ session: Session) { versions[session.version] = (state, clock.now) }
@@ -358,10 +363,14 @@ final class HistoryRun {
 
     @Test("Another process that writes without knowing of the history goes on with it")
     func otherProcess() throws {
-        let run = try HistoryRun(seed: 7, limits: HistoryLimits(age: .max, byteCount: 1 << 30))
+        let files = PosixFileSystem.shared
+        let path = ProcessTests.newPath()
+        defer { for path in [path, path + ".lock"] { try? files.remove(path) } }
+        let run = try HistoryRun(
+            seed: 7, limits: HistoryLimits(age: .max, byteCount: 1 << 30), files: files, path: path)
         for _ in 0..<5 { try run.commit(changes: 10) }
         let kept = try run.kept()
-        let other = try Database.openAsOtherProcess(path: HistoryRun.path, fileSystem: run.files)
+        let other = try Database.openAsOtherProcess(path: path, fileSystem: files)
         let session = try other.makeSession()
         try session.beginWrite()
         try #require(session.table(named: "Row")).deleteAll()
