@@ -2,6 +2,7 @@
 // Helpers for the tests of the public API: Realms in memory and in files, programmer errors that do not end the
 // process, and actors that log their notifications.
 
+import Dispatch
 import Foundation
 import RealmSwift
 import Regnum
@@ -10,6 +11,12 @@ import RegnumTestKit
 /// An in-memory Realm with these classes, in a separate database for each call.
 func memoryRealm(_ types: ObjectBase.Type...) throws -> Realm {
     try Realm(configuration: Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: types))
+}
+
+/// Runs `body` with the Realm as opened on a queue, on that queue: observers need no run loop there.
+func withQueue<R>(_ realm: Realm, _ body: (Realm) throws -> R) throws -> R {
+    let queue = DispatchQueue(label: "test")
+    return try queue.sync { try body(Realm(configuration: realm.configuration, queue: queue)) }
 }
 
 /// Runs `body` with the configuration of a new file in a folder that is removed afterwards.

@@ -2,7 +2,6 @@
 // Savepoints through the API: the state after a block that throws, nesting, rules, observers, references to objects, and
 // programmer errors.
 
-import Dispatch
 import Foundation
 import RealmSwift
 import Regnum
@@ -246,11 +245,7 @@ struct SavepointsTests {
     }
 
     @Test("Observers are notified of the net change of the transaction")
-    func notified() throws {
-        let keeper = try folders()
-        let queue = DispatchQueue(label: "savepoints")
-        try queue.sync { try observed(Realm(configuration: keeper.configuration, queue: queue)) }
-    }
+    func notified() throws { try withQueue(folders(), observed) }
 
     private func observed(_ realm: Realm) throws {
         let folder = try fill(realm)

@@ -81,8 +81,9 @@ struct DraftsTests {
     private func opened() throws -> Realm { try memoryRealm(Person.self, Address.self, Own.self) }
 
     @Test("A draft can be edited without a transaction, and only its changes are written")
-    func written() throws {
-        let realm = try opened()
+    func written() throws { try withQueue(opened(), observed) }
+
+    private func observed(_ realm: Realm) throws {
         let ada = try addAda(realm)
         var names: [[String]] = []
         let token = ada.observe { change in

@@ -314,8 +314,9 @@ struct UndoStackTests {
     }
 
     @Test("Observers are notified of an undo as of any write")
-    func notified() throws {
-        let realm = try filled()
+    func notified() throws { try withQueue(filled(), observed) }
+
+    private func observed(_ realm: Realm) throws {
         let stack = realm.undoStack()
         var changes: [[Int]] = []
         let token = realm.objects(Node.self).observe(keyPaths: ["name"]) { change in
