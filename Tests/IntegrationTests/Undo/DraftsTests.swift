@@ -301,7 +301,7 @@ struct DraftsTests {
         }
         let (draft, values) = (object.draft(), other.detached(depth: 0))
         for property in All.sharedSchema()?.properties ?? []
-        where property.name != "pk" && property.type != .linkingObjects {
+        where property.name != "pk" && property.type != .object && property.type != .linkingObjects {
             draft.object[property.name] = values[property.name]
         }
         draft.link = object
