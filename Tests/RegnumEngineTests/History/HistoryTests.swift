@@ -371,6 +371,27 @@ final class HistoryRun {
         try run.check(try run.kept())
     }
 
+    @Test("Long values of a column that was removed since then are kept for the older versions, and nothing is lost")
+    func removedColumn() throws {
+        let run = try HistoryRun(seed: 11, limits: HistoryLimits(age: .max, byteCount: 1 << 30))
+        let keys = try run.commitLarge(5000, count: 20)
+        let kept = try run.kept() + [run.opened.makeSession().version]
+        let session = try run.opened.makeSession()
+        try session.beginWrite()
+        var definition = try #require(session.table(named: "Row")).definition
+        definition.columns.removeAll { $0.name == "data" }
+        try session.reshape([definition])
+        try session.commitWrite()
+        // The row group is still that of the version before.
+        #expect(try run.kept() == kept)
+        #expect(IntegrityCheck.run(try run.opened).findings == [])
+        try session.beginWrite()
+        try #require(session.table(named: "Row")).set(.string("x"), 1, of: keys[3])
+        try session.commitWrite()
+        #expect(IntegrityCheck.run(try run.opened).findings == [])
+        try run.check(kept)
+    }
+
     @Test("Switching the history off drops the versions and the feature, and their space is used again")
     func off() throws {
         let run = try HistoryRun(seed: 4, limits: HistoryLimits(age: .max, byteCount: 1 << 30))
