@@ -54,6 +54,8 @@ package struct UndoStep: Sendable {
         var after: PlannedObject
     }
 
+    /// The classes at that time: the images name columns by their position in them.
+    var definitions: [TableDefinition]
     /// Objects that were changed, among them those whose links were cleared.
     var changes: [Change] = []
     /// Objects that were created.
@@ -62,6 +64,8 @@ package struct UndoStep: Sendable {
     var deleted: [(row: RowKey, image: PlannedObject)] = []
 
     var isEmpty: Bool { changes.isEmpty && inserted.isEmpty && deleted.isEmpty }
+
+    init(_ session: Session) { definitions = session.tables.map(\.definition) }
 
     /// Replaces the numbers of objects that another undo has restored.
     package mutating func replace(_ restored: RestoredObjects) {
@@ -141,8 +145,12 @@ package struct ChangeConflict: Error, Sendable, CustomStringConvertible {
 
 extension UndoStep {
     /// In a write: restores the state before the transaction. Returns the new numbers of restored objects. Throws
-    /// `ChangeConflict` if the values are no longer those that the transaction left.
+    /// `ChangeConflict` if the values are no longer those that the transaction left, or if another process has changed
+    /// one of the classes since then.
     func undo(in session: Session, _ path: String) throws -> RestoredObjects {
+        guard definitions.allSatisfy({ session.table($0.key)?.definition == $0 }) else {
+            throw ChangeConflict(description: "It cannot be undone: the classes were changed since then.")
+        }
         let store = ObjectStore(session: session)
         for change in changes + inserted {
             let isSame = try inspecting(path) { () throws(EngineError) in

@@ -51,7 +51,9 @@ extension Inspector {
             try reader.object(table, key, columns: columns)
         }
         try editor.commit()
-        return UndoStep(changes: [.init(row: row, before: before, after: after)])
+        var step = UndoStep(session)
+        step.changes = [.init(row: row, before: before, after: after)]
+        return step
     }
 
     private static func columns(of json: [UInt8], _ table: Table) throws -> [Int] {
@@ -72,7 +74,9 @@ extension Inspector {
         }
         try editor.commit()
         let row = RowKey(table: table.definition.key, key: key)
-        return (key.rawValue, UndoStep(inserted: [.init(row: row, before: after, after: after)]))
+        var step = UndoStep(editor.session)
+        step.inserted = [.init(row: row, before: after, after: after)]
+        return (key.rawValue, step)
     }
 
     /// The effect of a delete. Changes nothing. Throws `InspectionError`. O(objects and links visited).
@@ -160,7 +164,7 @@ extension Inspector {
         if plan.rows.count > undoLimit { return nil }
         let planned = Set(plan.rows)
         let reader = ImageReader(session: session)
-        var step = UndoStep()
+        var step = UndoStep(session)
         // The columns of each object whose links are cleared.
         var holders: [RowKey: Set<Int>] = [:]
         for row in plan.rows {

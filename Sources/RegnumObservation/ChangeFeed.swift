@@ -90,7 +90,10 @@ extension VersionChanges {
     /// primary key, counts as modified in all its properties. The cost is that of the changed blocks and objects.
     package static func between(_ older: Session, _ newer: Session) throws(EngineError) -> VersionChanges {
         var all = VersionChanges(cursor: FeedCursor(newer))
-        all.isNewSchema = older.schemaStamp != newer.schemaStamp
+        // The schema is also written again when it is moved, or when the history is switched on or off.
+        all.isNewSchema =
+            older.schemaStamp != newer.schemaStamp
+            && !older.tables.elementsEqual(newer.tables) { $0.definition == $1.definition }
         var found: [TableKey: TableChanges] = [:]
         for changes in try newer.changes(since: older) { found[changes.table] = changes }
         for table in newer.tables {
@@ -224,9 +227,12 @@ package final class FeedReader {
 
     /// Returns the changes up to the newest version, or with `byCommit` up to the next version that is kept; nil if
     /// there is no newer version. The result may be empty. `database` is the one of the last call, or another opening
-    /// of the same file.
+    /// of the file. Throws `.otherFile` or `.lost` if the file has been replaced by another one, or by an earlier copy.
     package func next(in database: Database, byCommit: Bool) throws(FeedProblem) -> VersionChanges? {
-        try FeedProblem.running { () throws(EngineError) -> VersionChanges? in
+        try requireSameFile(database)
+        // One load, for readers that ask often.
+        if database.newestVersion <= last.version { return nil }
+        return try FeedProblem.running { () throws(EngineError) -> VersionChanges? in
             var newer = try database.makeSession()
             if newer.version <= last.version { return nil }
             if byCommit {
@@ -242,5 +248,15 @@ package final class FeedReader {
             last = newer
             return changes
         }
+    }
+
+    /// Throws if the file of another opening does not hold the version that was delivered last, as far as it shows that.
+    private func requireSameFile(_ database: Database) throws(FeedProblem) {
+        if database === last.database { return }
+        guard database.identifier == last.database.identifier else { throw .otherFile }
+        let number = last.version
+        if database.newestVersion < number { throw .lost(version: number) }
+        let same = try FeedProblem.running { () throws(EngineError) in try database.makeSession(at: number) }
+        if let same, same.stamp != last.stamp { throw .lost(version: number) }
     }
 }

@@ -58,6 +58,26 @@ final class Stop: Object {
         }
     }
 
+    @Test("If the file is replaced by another one while it is watched, that is an error")
+    func replaced() throws {
+        try withFile { url, _ in
+            let folder = url.deletingLastPathComponent()
+            var urls: [URL] = []
+            for name in ["watched.realm", "other.realm"] {
+                let url = folder.appendingPathComponent(name)
+                // Closed when the scope ends.
+                let realm = try Realm(configuration: Realm.Configuration(fileURL: url, objectTypes: [Stop.self]))
+                for stop in 0..<(urls.count + 1) { try realm.write { realm.add(Stop(value: ["name": "\(stop)"])) } }
+                urls.append(url)
+            }
+            let watch = try ChangeWatch(fileURL: urls[0], isReadOnly: true)
+            #expect(try watch.advance() == nil)
+            try FileManager.default.removeItem(at: urls[0])
+            try FileManager.default.moveItem(at: urls[1], to: urls[0])
+            #expect(throws: InspectionError.self) { try watch.advance() }
+        }
+    }
+
     @Test("A cursor of nothing is an error")
     func errors() throws {
         try withFile { url, realm in

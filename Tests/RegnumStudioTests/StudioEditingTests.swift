@@ -3,6 +3,7 @@
 
 import Foundation
 import Regnum
+import RegnumEngine
 import RegnumInspect
 import RegnumStudio
 import RegnumSystem
@@ -122,6 +123,23 @@ import Testing
         }
         #expect(try await client.post("undo", "{}").status == 200)
         #expect(try home.count("StudioPerson", where: "name == 'Person 2' AND age == 1") == 1)
+    }
+
+    @Test("A change is not undone after another process has removed a property")
+    func changedClass() async throws {
+        let home = try StudioHome()
+        let client = try await editor(home)
+        let body = change(1, #"{"dogs": "[{\"key\": 2}]"}"#)
+        #expect(try await client.post("change", body).status == 200)
+        let database = try Database.open(path: home.url.path, fileSystem: PosixFileSystem.shared)
+        let session = try database.makeSession()
+        try session.beginWrite()
+        var definition = try #require(session.table(named: "StudioPerson")).definition
+        definition.columns.removeAll { $0.name == "age" }
+        try session.reshape([definition])
+        try session.commitWrite()
+        #expect(try await client.post("undo", "{}").status == 409)
+        #expect(try home.count("StudioPerson", where: "id == 1 AND dogs.@count == 1") == 1)
     }
 
     @Test("An object is created, and its creation undone")

@@ -67,7 +67,8 @@ extension Realm {
         /// `.alreadyOpen` if the process already has the file open. It is a programmer error to combine this with
         /// `readOnly`.
         public var deleteRealmIfMigrationNeeded: Bool
-        /// Called when the process first opens the file; returns true to compact it.
+        /// Called when the process first opens the file; returns true to compact it, which drops the older versions of
+        /// a file with a `history`. These count as used.
         public var shouldCompactOnLaunch: (@Sendable (_ totalBytes: Int, _ usedBytes: Int) -> Bool)?
         /// The classes of the schema; nil for all subclasses of `Object` in the process.
         public var objectTypes: [ObjectBase.Type]?

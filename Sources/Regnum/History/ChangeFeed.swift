@@ -36,14 +36,19 @@ extension RealmAdditions where Self == Realm {
     }
 
     /// Like `changes(since:)`, but a batch for each commit that is kept, oldest first, and at most `limit` of them: go
-    /// on from the cursor of the last. Commits that changed no object are left out. Each batch is whole: its changes
-    /// became visible together.
+    /// on from the cursor of the last. Commits that changed no object are left out; if the newest commits are such ones,
+    /// an empty batch at the end has the cursor of the newest. Each batch is whole: its changes became visible together.
     public func changesByCommit(since cursor: ChangeCursor, atMost limit: Int = 1000) throws -> [ChangeBatch] {
         let state = try FeedState(self, since: cursor, byCommit: true)
         var batches: [ChangeBatch] = []
+        // The last one, if it is empty.
+        var empty: ChangeBatch?
         while batches.count < limit, let batch = try state.nextNow() {
+            empty = batch.isEmpty ? batch : nil
             if !batch.isEmpty { batches.append(batch) }
         }
+        // Otherwise the reader's cursor would stay, and would not be kept some day, while nothing has changed.
+        if let empty { batches.append(empty) }
         return batches
     }
 
@@ -59,7 +64,8 @@ extension RealmAdditions where Self == Realm {
     /// ```
     ///
     /// The sequence may be iterated on any actor, and ends when the task is cancelled. It keeps the file open, and the
-    /// version that it has delivered last readable. Throws like `changes(since:)`.
+    /// version that it has delivered last readable. A read-only Realm learns of no later commits, and neither does its
+    /// feed. Throws like `changes(since:)`.
     public func changeFeed(since cursor: ChangeCursor? = nil, byCommit: Bool = false) throws -> ChangeFeed {
         ChangeFeed(state: try FeedState(self, since: cursor, byCommit: byCommit))
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of the integrity check that concerns kept versions: each of them is complete, and every page that is kept is
-// needed by one. Blocks that several versions share are visited once, so the cost is that of the kept pages.
+// needed by one. Blocks that several versions share are visited once, so the cost is that of the kept pages. Only the
+// row groups of a table that has lost columns are visited again: its blocks stay when a column is removed, but the long
+// values of this column are needed by older versions alone.
 
 import RegnumSystem
 
@@ -21,6 +23,11 @@ extension IntegrityCheck.Walk {
     mutating func checkHistory() throws(EngineError) {
         guard let history, let session else { return }
         var schemas: [BlockRef: SchemaBlock] = [:]
+        // Of each table, the columns whose values have been visited in all blocks that older versions share.
+        var visited: [TableKey: Set<UInt32>] = [:]
+        for table in session.tables {
+            visited[table.definition.key] = Set(table.definition.columns.map(\.key.rawValue))
+        }
         for version in history.versions.reversed() {
             let name = "version \(version.number)"
             attempt(name) { (walk) throws(EngineError) in
@@ -38,7 +45,10 @@ extension IntegrityCheck.Walk {
                 for table in catalog.tables {
                     let columns = schema.tables.first { $0.key == table.key }?.columns ?? []
                     visit.columns = Set(columns.map(\.key.rawValue))
+                    visit.removed = visit.columns.subtracting(visited[table.key] ?? [])
+                    visited[table.key, default: []].formUnion(visit.columns)
                     try visit.run(table.root, version.number, &walk)
+                    visit.removed = []
                     for tree in table.trees { try visit.run(tree.root, version.number, &walk) }
                 }
             }
@@ -55,6 +65,8 @@ private struct KeptVisit {
     let name: String
     /// Columns of the table that is visited.
     var columns: Set<UInt32> = []
+    /// Those that no later version has.
+    var removed: Set<UInt32> = []
 
     init(space: BlockSpace, name: String) {
         self.space = space
@@ -86,15 +98,16 @@ private struct KeptVisit {
     ) throws(EngineError) {
         if ref.isNone { return }
         guard depth <= 2 * FormatLimits.treeDepth + 2 else { throw corrupted("a tree is too deep", page: ref.page) }
-        guard try needs(ref, parentBirth, &walk) else { return }
+        let isNew = try needs(ref, parentBirth, &walk)
+        guard isNew || !removed.isEmpty && isShared(ref, walk) else { return }
         let bytes = try space.bytes(ref)
         var children: [BlockRef] = []
         switch BlockKind(rawValue: ref.kind) {
         case .rowGroup:
-            for i in 0..<RowGroupLayout.externalCount(bytes) {
+            for i in 0..<(isNew ? RowGroupLayout.externalCount(bytes) : 0) {
                 _ = try needs(RowGroupLayout.external(bytes, i), ref.birth, &walk)
             }
-            children = try GroupCopy(ref, bytes, columns, space).blobs.map(\.ref)
+            children = try GroupCopy(ref, bytes, isNew ? columns : removed, space).blobs.map(\.ref)
         case .groupNode: children = (0..<GroupNodeLayout.count(bytes)).map { GroupNodeLayout.ref(bytes, $0) }
         case .elementNode: children = (0..<ElementNodeLayout.count(bytes)).map { ElementNodeLayout.ref(bytes, $0) }
         case .indexBranch:
@@ -104,5 +117,15 @@ private struct KeptVisit {
         default: throw corrupted("a tree refers to a block of another kind", page: ref.page)
         }
         for child in children { try run(child, ref.birth, &walk, depth: depth + 1) }
+    }
+
+    /// True for a row group, or a node above row groups, that a later version needs too.
+    private func isShared(_ ref: BlockRef, _ walk: IntegrityCheck.Walk) -> Bool {
+        let isOfGroups =
+            ref.kind == BlockKind.rowGroup.rawValue || ref.kind == BlockKind.groupNode.rawValue
+        switch walk.use(of: ref) {
+        case .reachable?, .older?: return isOfGroups
+        default: return false
+        }
     }
 }

@@ -17,7 +17,8 @@ extension Session {
 }
 
 extension Database {
-    /// The length of a file and how much of it its newest version needs, in bytes.
+    /// The length of a file and how much of it its newest version and its older versions need, in bytes. A compaction
+    /// frees the pages of the older versions too, but drops those versions: they are no reason for it.
     package struct FileSizes: Sendable, Equatable {
         package var total: Int
         package var used: Int
@@ -48,9 +49,7 @@ extension Database {
 
     private func fileSizes() throws(EngineError) -> FileSizes {
         let space = try spaceManager.load()
-        let unused =
-            space.free.freePages + space.free.pending.reduce(0) { $0 + $1.extent.pageCount }
-            + (space.history?.heldPages ?? 0)
+        let unused = space.free.freePages + space.free.pending.reduce(0) { $0 + $1.extent.pageCount }
         let pages = Int(versions.newest.highWater) - Int(FormatLimits.reservedPages) - unused
         do { return FileSizes(total: try file.byteCount(), used: pages << 12) } catch { throw .system(error) }
     }

@@ -122,13 +122,14 @@ extension KeptVersion {
 }
 
 extension Version {
-    /// A version that the file keeps. Its history and its free log are gone.
-    init(_ kept: KeptVersion, in reader: BlockReader) {
+    /// A version that the file keeps. Its history and its free log are gone. All pages that it needs are below the
+    /// high-water mark of `newest`; the record of a crafted file may claim more, and memory is allocated by this number.
+    init(_ kept: KeptVersion, of newest: Version, in reader: BlockReader) {
         number = kept.number
         catalog = kept.catalog
         freeLog = .none
         history = .none
-        highWater = kept.highWater
+        highWater = min(kept.highWater, newest.highWater)
         mark = reader.mark(kept.catalog)
     }
 }
@@ -155,7 +156,7 @@ extension Database {
                 found = newest
             } else if !newest.history.isNone {
                 let head = try HistoryHead.read(newest.history, of: newest.number, reader)
-                found = try head.version(number, reader).map { Version($0, in: reader) }
+                found = try head.version(number, reader).map { Version($0, of: newest, in: reader) }
             }
         } catch {
             versions.unpin(number)

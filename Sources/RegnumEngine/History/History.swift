@@ -4,7 +4,8 @@
 //
 // Versions are dropped strictly from the oldest on, so that a freed block belongs to one record: that of the last kept
 // version that needs it. Dropping a version costs only the blocks of its record. A commit drops versions while the
-// limits are exceeded, but not many more blocks than it adds, so that no commit pays for a whole history at once.
+// limits are exceeded, but not many more blocks or pages than it adds, so that no commit pays for a whole history at
+// once.
 
 import RegnumSystem
 
@@ -12,6 +13,8 @@ import RegnumSystem
 package struct History: Sendable {
     /// A commit drops this number of blocks, or four times as many as it adds.
     private static let leastDropped = 1024
+    /// If it adds many pages in few blocks, it drops twice as many pages, in about this number of blocks at most.
+    private static let mostDropped = 1 << 18
     /// Bytes of records in the head, at least, before they move to a chunk.
     private static let headByteCount = 2048
 
@@ -81,15 +84,18 @@ package struct History: Sendable {
     /// that no version needs any longer.
     mutating func prune(now: Int64) -> [KeptVersion.FreedBlock] {
         let limit = max(4 * (all.last?.freed.count ?? 0), Self.leastDropped)
+        let pageLimit = 2 * (all.last?.heldPages ?? 0)
         let recordPages = recordPages
         var dropped: [KeptVersion.FreedBlock] = []
-        while first < all.count, dropped.count < limit {
-            // A version is needed to show the past until the next one was committed.
-            let end = first + 1 < all.count ? all[first + 1].time : now
-            let (age, overflow) = now.subtractingReportingOverflow(end)
+        var droppedPages = 0
+        while first < all.count {
             let isLarge = (heldPages + recordPages) << 12 > head.limits.byteCount
-            guard isLarge || !overflow && age > head.limits.age else { break }
-            heldPages -= all[first].heldPages
+            guard dropped.count < limit || isLarge && droppedPages < pageLimit && dropped.count < Self.mostDropped
+            else { break }
+            guard isLarge || isFirstOld(now) else { break }
+            let pages = all[first].heldPages
+            heldPages -= pages
+            droppedPages += pages
             dropped += all[first].freed
             all[first].freed = []
             first += 1
@@ -101,6 +107,15 @@ package struct History: Sendable {
         }
         firstInHead = max(firstInHead, first)
         return dropped
+    }
+
+    /// True if the time is over for which the oldest version is kept. It is needed to show the past until the next
+    /// commit. If the clock was set back since then, the first commit after that counts: otherwise the version, and all
+    /// later ones, would stay until the clock reaches that time again.
+    private func isFirstOld(_ now: Int64) -> Bool {
+        let end = all[(first + 1)...].first { $0.time <= now }?.time ?? now
+        let (age, overflow) = now.subtractingReportingOverflow(end)
+        return !overflow && age > head.limits.age
     }
 
     /// Drops all versions and the record of them. Returns the blocks that no version needs any longer.

@@ -80,6 +80,13 @@ import Testing
             #expect(rest.map(\.cursor) == batches.suffix(2).map(\.cursor))
             // Together they are one insertion.
             #expect(try realm.changes(since: start)[Self.page]?.inserted == [.int(1)])
+            // The cursor moves on also if nothing changes.
+            let newest = realm.changeCursor
+            for _ in 0..<2 { try realm.write {} }
+            let empty = try realm.changesByCommit(since: newest)
+            #expect(empty.count == 1 && empty[0].isEmpty && empty[0].cursor == realm.changeCursor)
+            #expect(realm.changeCursor != newest)
+            #expect(try realm.changesByCommit(since: realm.changeCursor).isEmpty)
         }
     }
 

@@ -210,6 +210,32 @@ enum HistoryModels {
         #expect(try realm.changes(since: cursor)[Page.className()]?.inserted == [.int(2)])
     }
 
+    private final class Sizes: @unchecked Sendable {
+        // Sendable: set on the opening thread only.
+        var used = 0
+    }
+
+    @Test("When a file is opened that may be compacted, its older versions count as used")
+    func compaction() throws {
+        try HistoryModels.withHistory { configuration in
+            do {
+                let realm = try Realm(configuration: configuration)
+                let title = String(repeating: "x", count: 1_000_000)
+                try realm.write { realm.add(Page(value: ["id": 1, "title": title] as [String: Any])) }
+                try realm.write { realm.deleteAll() }
+            }
+            let sizes = Sizes()
+            var asking = configuration
+            asking.shouldCompactOnLaunch = { total, used in
+                sizes.used = used
+                return Double(used) / Double(total) < 0.5
+            }
+            let realm = try Realm(configuration: asking)
+            #expect(sizes.used > 1_000_000)
+            #expect(try realm.versions(in: HistoryModels.always).count == 3)
+        }
+    }
+
     @Test("Sizes and times are what they say")
     func units() {
         #expect(

@@ -87,6 +87,7 @@ import Testing
     @Test("A changed byte with fresh checksums gives an error or a result, never a trap")
     func retaggedBytes() throws {
         let good = try HostileFile(Self.file.bytes)
+        var opened = 0
         for page in Self.file.pages.prefix(3) {
             for offset in stride(from: 32, to: 400, by: 7) {
                 for bit in [0x01, 0x80] as [UInt8] {
@@ -94,10 +95,41 @@ import Testing
                     file.bytes[page << 12 + offset] ^= bit
                     file.retag(page)
                     // The objects of the newest version are not damaged.
-                    if let count = try? Self.read(file.bytes) { #expect(count == Self.file.rows) }
+                    if let count = try? Self.read(file.bytes) {
+                        opened += 1
+                        #expect(count == Self.file.rows)
+                    }
                 }
             }
         }
+        // The times of the commits are among these bytes.
+        #expect(opened > 0)
+    }
+
+    @Test("A record cannot claim that an older version has more pages than the file")
+    func claimsPages() throws {
+        var file = try HostileFile(Self.file.bytes)
+        // The first record of the first chunk begins at byte 44, its high-water mark 56 bytes later.
+        let chunk = Self.file.pages[2]
+        let record = chunk << 12 + 44
+        withUnsafeBytes(of: UInt64(1 << 46).littleEndian) { raw in
+            file.bytes.replaceSubrange(record + 56..<record + 64, with: Array(raw))
+        }
+        file.retag(chunk)
+        let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
+        files.setContents(of: HostileFile.path, file.bytes)
+        var options = Database.OpenOptions()
+        options.syncDelay = nil
+        let database = try Database.open(path: HostileFile.path, fileSystem: files, options: options)
+        let newest = try database.makeSession()
+        var found: KeptVersion?
+        try newest.visitHistory(from: 0) { (version) throws(EngineError) in
+            found = version
+            return false
+        }
+        let oldest = try #require(found)
+        #expect(oldest.highWater == 1 << 46)
+        #expect(try #require(try database.makeSession(at: oldest.number)).highWater <= newest.highWater)
     }
 
     @Test("A record that names a block in use as freed is refused before the block could be overwritten")

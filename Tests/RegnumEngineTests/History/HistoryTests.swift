@@ -94,19 +94,38 @@ final class HistoryRun {
         note(session)
     }
 
-    /// Commits an object with so many bytes.
-    func commitLarge(_ byteCount: Int) throws {
+    /// Commits objects with so many bytes each. Returns their keys.
+    @discardableResult
+    func commitLarge(_ byteCount: Int, count: Int = 1) throws -> [ObjectKey] {
         let session = try opened.makeSession()
         try session.beginWrite()
         let table = try #require(session.table(named: "Row"))
-        let location = try table.insertRow()
-        let key = location.key
-        try table.finishInsert(location)
-        try table.set(.int(Int64(next)), 0, of: key)
-        try table.set(.data([UInt8](repeating: 1, count: byteCount)), 2, of: key)
+        var keys: [ObjectKey] = []
+        for _ in 0..<count {
+            let location = try table.insertRow()
+            let key = location.key
+            try table.finishInsert(location)
+            try table.set(.int(Int64(next)), 0, of: key)
+            try table.set(.data([UInt8](repeating: 1, count: byteCount)), 2, of: key)
+            state[key.rawValue] = Row(text: "", byteCount: byteCount, list: [])
+            next += 1
+            keys.append(key)
+        }
         try session.commitWrite()
-        state[key.rawValue] = Row(text: "", byteCount: byteCount, list: [])
-        next += 1
+        note(session)
+        return keys
+    }
+
+    /// Commits the deletion of some objects.
+    func commitDeletion(of keys: some Sequence<ObjectKey>) throws {
+        let session = try opened.makeSession()
+        try session.beginWrite()
+        let table = try #require(session.table(named: "Row"))
+        for key in keys {
+            try table.delete(key)
+            state[key.rawValue] = nil
+        }
+        try session.commitWrite()
         note(session)
     }
 
@@ -196,6 +215,8 @@ final class HistoryRun {
     #else
         static let turns = 1500
     #endif
+    /// Commits of `manyCommits`.
+    static let commits = max(CurrentProcess.environment("REGNUM_HISTORY_COMMITS").flatMap { Int($0) } ?? 4 * turns, 400)
 
     @Test(
         "Every kept version shows what the model held, through pruning, reopening and pins",
@@ -280,6 +301,32 @@ final class HistoryRun {
         #expect(IntegrityCheck.run(try run.opened).findings == [])
     }
 
+    @Test("However many commits there are, the history and the file stay within their bounds")
+    func manyCommits() throws {
+        let limit = 1 << 20
+        let files = MemoryFileSystem()
+        let database = try Database.openAsOtherProcess(path: HistoryRun.path, fileSystem: files)
+        let session = try database.makeSession()
+        try session.beginWrite()
+        try session.addTables([HistoryRun.rows])
+        session.setHistory(HistoryLimits(age: .max, byteCount: limit))
+        let location = try #require(session.table(named: "Row")).insertRow()
+        let key = location.key
+        try #require(session.table(named: "Row")).finishInsert(location)
+        try session.commitWrite()
+        var most = 0
+        for turn in 1...Self.commits {
+            try session.beginWrite()
+            try #require(session.table(named: "Row")).set(.string("text \(turn)"), 1, of: key)
+            try session.commitWrite()
+            if turn % 50 == 0 { most = max(most, try #require(try session.historySize()).byteCount) }
+        }
+        #expect(most > limit / 2 && most <= limit + (256 << 10))
+        let end = try files.status(HistoryRun.path)?.byteCount ?? 0
+        #expect(end > limit / 2 && end <= limit + limit / 2 + (768 << 10))
+        #expect(IntegrityCheck.run(database).findings == [])
+    }
+
     @Test("A commit that frees more than the limit keeps nothing, and the next ones keep versions again")
     func largeCommit() throws {
         let run = try HistoryRun(seed: 3, limits: HistoryLimits(age: .max, byteCount: 400 << 10))
@@ -293,6 +340,61 @@ final class HistoryRun {
         #expect(try run.kept().count == 5)
         try run.check(try run.kept())
         #expect(IntegrityCheck.run(try run.opened).findings == [])
+    }
+
+    @Test("A commit that frees large values drops as many pages as it adds, also if they are in more than 1,024 blocks")
+    func largeValues() throws {
+        let limit = 7 << 20
+        let run = try HistoryRun(seed: 9, limits: HistoryLimits(age: .max, byteCount: limit))
+        // Each value has a page of its own.
+        let small = try run.commitLarge(4000, count: 1400)
+        try run.commitLarge(4 << 20, count: 2)
+        try run.commitDeletion(of: small.prefix(1100))
+        try run.commitDeletion(of: small.dropFirst(1100))
+        #expect(try run.kept().count == 4)
+        // Few blocks with more pages than the limit.
+        try run.commitDeletion()
+        #expect(try run.kept() == [])
+        #expect(try #require(try run.opened.makeSession().historySize()).byteCount <= limit)
+        #expect(IntegrityCheck.run(try run.opened).findings == [])
+    }
+
+    @Test("A clock that was set forward and back again does not make versions stay for longer")
+    func clockSetBack() throws {
+        let run = try HistoryRun(seed: 10, limits: HistoryLimits(age: 10_000_000, byteCount: 1 << 30))
+        try run.commit(changes: 3)
+        run.clock.advance(1_000_000_000)
+        try run.commit(changes: 3)
+        run.clock.advance(-1_000_000_000)
+        // One commit a second.
+        for _ in 0..<30 {
+            run.clock.advance(1_000_000)
+            try run.commit(changes: 3)
+        }
+        let newest = try run.opened.makeSession().version
+        #expect(try run.kept() == Array(newest - 11..<newest))
+        try run.check(try run.kept())
+    }
+
+    @Test("Long values of a column that was removed since then are kept for the older versions, and nothing is lost")
+    func removedColumn() throws {
+        let run = try HistoryRun(seed: 11, limits: HistoryLimits(age: .max, byteCount: 1 << 30))
+        let keys = try run.commitLarge(5000, count: 20)
+        let kept = try run.kept() + [run.opened.makeSession().version]
+        let session = try run.opened.makeSession()
+        try session.beginWrite()
+        var definition = try #require(session.table(named: "Row")).definition
+        definition.columns.removeAll { $0.name == "data" }
+        try session.reshape([definition])
+        try session.commitWrite()
+        // The row group is still that of the version before.
+        #expect(try run.kept() == kept)
+        #expect(IntegrityCheck.run(try run.opened).findings == [])
+        try session.beginWrite()
+        try #require(session.table(named: "Row")).set(.string("x"), 1, of: keys[3])
+        try session.commitWrite()
+        #expect(IntegrityCheck.run(try run.opened).findings == [])
+        try run.check(kept)
     }
 
     @Test("Switching the history off drops the versions and the feature, and their space is used again")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommand `watch`: reports changes to the results of a query or of all objects since a cursor, as other processes commit
-// them.
+// The subcommand `watch`: reports changes to the results of a query, or to all objects since a cursor, as other
+// processes commit them.
 
 import ArgumentParser
 import Foundation
@@ -94,7 +94,7 @@ struct WatchCommand: ParsableCommand {
             JSONLine.text([("version", .number(Int(clamping: watch.version))), ("cursor", .string(watch.cursor))]))
         Output.flush()
         return {
-            while let feed = try watch.advance(byCommit: byCommit) {
+            while !Interrupt.isRequested, let feed = try watch.advance(byCommit: byCommit) {
                 let classes = feed.classes.filter { className == nil || $0.name == className }
                 // Without changes of the class the cursor moves on with the next line.
                 if classes.isEmpty, !feed.isNewSchema { continue }
