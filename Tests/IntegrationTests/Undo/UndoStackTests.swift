@@ -291,6 +291,39 @@ struct UndoStackTests {
         #expect(throws: UndoConflict.self) { try stack.undo() }
     }
 
+    @Test("A group does not take in a step that deletes an object to which others have linked")
+    func linkedInBetween() throws {
+        let configuration = memory()
+        let realm = try filled(configuration)
+        let stack = realm.undoStack()
+        stack.groupName = "typing"
+        try realm.write { realm.add(Node(5)) }
+        onOtherRealm(configuration) { node(1, $0).next = node(5, $0) }
+        try realm.write { realm.delete(node(5, realm)) }
+        #expect(stack.undoCount == 2 && node(1, realm).next == nil)
+        try stack.undo()
+        #expect(node(1, realm).next?.id == 5)
+        let error = #expect(throws: UndoConflict.self) { try stack.undo() }
+        #expect(error?.reason == .linked && error?.property == "next")
+    }
+
+    @Test("After a group whose changes cancel each other, the step before it stays a step of its own")
+    func cancelledGroup() throws {
+        let realm = try filled()
+        let stack = realm.undoStack()
+        stack.groupName = "typing"
+        func enter(_ text: String) throws { try realm.write { node(1, realm).name = text } }
+        try enter("a")
+        stack.closeGroup()
+        try enter("b")
+        try enter("a")
+        #expect(stack.undoCount == 1)
+        try enter("c")
+        #expect(stack.undoCount == 2)
+        try stack.undo()
+        #expect(node(1, realm).name == "a")
+    }
+
     @Test("The number of steps and their memory are limited")
     func limits() throws {
         let realm = try filled()
@@ -332,6 +365,30 @@ struct UndoStackTests {
         try stack.undo()
         realm.refresh()
         #expect(changes == [[0, 1, 1], [1, 0, 1]])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test("Observers that are called when an undo begins, or after it, may use the stack")
+    func observersUseStack() throws {
+        let configuration = memory()
+        let realm = try filled(configuration)
+        let stack = realm.undoStack()
+        for name in ["a", "b"] { try realm.write { node(1, realm).name = name } }
+        var counts: [Int] = []
+        let token = realm.objects(Node.self).observe { change in
+            guard case .update = change else { return }
+            counts.append(stack.undoCount)
+            if counts.count == 2 { stack.removeAll() }
+        }
+        realm.refresh()
+        try stack.undo()
+        realm.refresh()
+        #expect(counts == [1] && stack.redoCount == 1)
+        // This change is reported when the next write begins.
+        onOtherRealm(configuration) { node(2, $0).name = "theirs" }
+        #expect(try !stack.undo())
+        #expect(counts == [1, 1] && node(1, realm).name == "a" && !realm.isInWriteTransaction)
+        #expect(!stack.canUndo && !stack.canRedo)
         withExtendedLifetime(token) {}
     }
 
