@@ -5,6 +5,7 @@
 import Foundation
 import RealmSwift
 import Regnum
+import RegnumSimulation
 import RegnumTestKit
 import Testing
 
@@ -411,6 +412,34 @@ struct UndoStackTests {
     @Test("Asynchronous writes are recorded")
     func asynchronous() async throws {
         #expect(try await UndoActor().run(memory()) == ["one", "two", "one", "two"])
+    }
+
+    @Test("Steps of failed commits are forgotten, also if the Realm was refreshed before the failure was reported")
+    func lostCommit() async throws {
+        let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
+        var configuration = Realm.Configuration(
+            fileURL: URL(fileURLWithPath: "/undo/\(UUID().uuidString).realm"), objectTypes: UndoModels.types)
+        configuration.extras.fileSystem = files
+        let stage = try AsyncStage(configuration)
+        var stack: UndoStack?
+        try stage.on { realm in
+            try realm.write { _ = realm.create(Plain.self, value: ["number": 1]) }
+            stack = realm.undoStack()
+            files.failure = SimulatedFailure(call: files.operationCount(of: "sync"), kind: .io, operation: "sync")
+            realm.beginWrite()
+            realm.delete(realm.objects(Plain.self))
+            realm.commitAsyncWrite { stage.note($0 == nil ? "done" : "failed") }
+            #expect(stack?.undoCount == 1 && realm.objects(Plain.self).isEmpty)
+            // The failure is reported in a later turn of the queue.
+            while !realm.refresh() { Thread.sleep(forTimeInterval: 0.001) }
+            #expect(realm.objects(Plain.self).count == 1)
+        }
+        #expect(try await stage.wait() == ["failed"])
+        try stage.on { realm in
+            #expect(try stack?.undo() == false)
+            #expect(realm.objects(Plain.self).count == 1)
+            (stack, stage.realm) = (nil, nil)
+        }
     }
 
     @Test("A reopened file has the content after the last undo")
