@@ -183,18 +183,13 @@ package final class RealmCore {
 
     // MARK: Invalidating accessors
 
-    /// Records a rollback. Called after each rollback: objects created in it must stay invalid, although their keys may
-    /// be reused. `tables`: those in which objects may have been created; nil for all.
+    /// Records a rollback. Called after each rollback: objects created in it must stay invalid, although their keys are
+    /// given to later objects. `tables`: those in which objects may have been created; nil for all.
     package func noteRollback(in tables: Set<TableKey>? = nil) {
         for binding in Array(bindings.values) + dynamicBindings.values
         where tables?.contains(binding.tableKey) ?? true {
-            let table = binding.table
-            let count = table.count
-            // This must not throw: a failed commit goes on to throw its own error. If the objects cannot be read, all
-            // accessors become invalid.
-            var last = ObjectKey.none
-            if count > 0, let key = try? table.key(atPosition: count - 1) { last = key }
-            binding.rollbackFloors.append(last.rawValue)
+            // Not the last object's key: an outer rollback may bring objects back that were deleted before this one.
+            binding.rollbackFloors.append(max(binding.table.nextKey, 1) - 1)
         }
     }
 

@@ -89,8 +89,8 @@ package final class ClassBinding {
     let isKeyedByInt: Bool
     private let columnNumbers: UnsafeMutablePointer<Int16>
     private let recycled = UnsafeMutablePointer<RecycledValues>.allocate(capacity: 1)
-    /// The table's last key after each rollback; see `RealmCore.noteRollback`.
-    @exclusivity(unchecked) var rollbackFloors: [UInt64] = []
+    /// See `RealmCore.noteRollback`.
+    @exclusivity(unchecked) var rollbackFloors = RollbackFloors()
     /// The regions of the key paths that were observed; see `region`.
     var regions: [[String]: Region] = [:]
     /// The property that an `IndexedEquality` searched last, and its column if it can be searched.
@@ -271,8 +271,8 @@ package final class ClassBinding {
     /// Returns the object's current row; nil if the object does not exist for this accessor.
     func locate(_ key: ObjectKey, rollbacks: Int) -> RowLocation? {
         guard context.pointee.kind == .managed else { return nil }
-        if rollbacks != rollbackFloors.count {
-            for floor in rollbackFloors[rollbacks...] where key.rawValue > floor { return nil }
+        if rollbacks != rollbackFloors.count, rollbackFloors.hasTakenBack(key.rawValue, since: rollbacks) {
+            return nil
         }
         return engine { () throws(EngineError) in try table.locate(key) }
     }

@@ -465,10 +465,10 @@ extension RealmCore {
 
     /// Returns to the version before an asynchronous commit that has failed.
     func comeBack() {
+        settings.undo?.didLoseCommits()
         // A write in progress fails when it is committed. If no version can be read, the next refresh or write
         // reports why.
         guard !isWriting, (try? session.comeBack()) == true else { return }
-        settings.undo?.removeAll()
         afterRollback()
     }
 

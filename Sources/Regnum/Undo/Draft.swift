@@ -8,7 +8,8 @@
 //  2. A property is in conflict if the draft and the object have both changed since then, to different values.
 //  3. `apply` with `.fail` writes everything or, if there is a conflict, nothing.
 //  4. `apply` does not change the draft: if the transaction is rolled back, it can be applied again, and if it is
-//     committed, a second `apply` writes nothing.
+//     committed, a second `apply` writes nothing. Only new objects that the draft links to become objects of the Realm;
+//     a rollback makes them invalid.
 
 public import Foundation
 internal import RegnumEngine
@@ -122,7 +123,9 @@ public final class Draft<T: ObjectBase> {
     /// property by property if both the object and the draft have one. Links of the draft to objects that were deleted
     /// since are left out.
     ///
-    /// The draft itself stays as it is. Release it after the transaction is committed, or call `reset()` to go on.
+    /// The draft itself stays as it is. Release it after the transaction is committed, or call `reset()` to go on. New
+    /// objects that the draft links to are added to the Realm. If the transaction is rolled back, they are invalid, and
+    /// a second `apply` leaves the links to them out: set these properties again before.
     ///
     /// - Parameter policy: what happens to properties that the draft and others have changed to different values.
     /// - Returns: the properties that were in conflict, for `.merge` and `.overwrite`.

@@ -48,6 +48,7 @@ struct UndoReplay {
         }
         for row in step.deleted.keys.sorted(by: Self.isBefore) {
             let values = step.deleted[row] ?? []
+            if try table(of: row).contains(keys.present(row).key) { throw conflict(.exists, row) }
             try checkPrimaryKey(row, values)
             for (column, value) in values.enumerated() { try checkTargets(of: value, column, row) }
         }

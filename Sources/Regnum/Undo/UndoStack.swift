@@ -26,7 +26,7 @@ public struct UndoConflict: Error, Sendable, Equatable, CustomStringConvertible,
         case changed
         /// The object was deleted.
         case deleted
-        /// Another object has the primary key of an object that would be restored.
+        /// An object that would be restored exists, or another one has its primary key.
         case exists
         /// The property links to an object that would be deleted.
         case linked
@@ -55,7 +55,7 @@ public struct UndoConflict: Error, Sendable, Equatable, CustomStringConvertible,
             switch reason {
             case .changed: "property \(name) of \(object) was changed since"
             case .deleted: "\(object) was deleted since"
-            case .exists: "another object has the primary key of \(object)"
+            case .exists: "\(object), or another one with its primary key, exists"
             case .linked: "property \(name) of \(object) links to an object that would be deleted"
             case .missingTarget: "property \(name) of \(object) would link to an object that was deleted since"
             case .schemaChanged: "the properties of class '\(className)' were changed since"
@@ -117,7 +117,8 @@ public final class UndoStack {
     private var byteLimit = 0
     /// In a recorded write: the version before it.
     private var before: Session?
-    private var isReplaying = false
+    /// In the write of an undo or redo: what takes effect when it is committed.
+    private var replayed: (keys: UndoKeys, isRedo: Bool)?
     /// True if the next transaction begins a new step, whatever its name.
     private var isGroupClosed = false
 
@@ -189,73 +190,75 @@ public final class UndoStack {
 
     /// Forgets all steps.
     public func removeAll() {
-        (undos, redos, keys) = ([], [], UndoKeys())
+        core.check()
+        forgetAll()
     }
+
+    private func forgetAll() { (undos, redos, keys) = ([], [], UndoKeys()) }
 
     // MARK: Undo and redo
 
-    /// Takes back the last step, in a write transaction of its own. Returns false if there is none.
+    /// Takes back the last step, in a write transaction of its own. Returns false if there is none. Observers may be
+    /// called before, as by every write; a step that they add is then the last one.
     ///
     /// Throws `UndoConflict` if others have changed what the step has written, or `Realm.Error` if the transaction
     /// fails, for example because a unique constraint is violated; nothing is changed then, and the step stays on the
     /// stack. It is a programmer error to call this in a write transaction. Cost: that of a write of the same changes.
     @discardableResult
-    public func undo() throws -> Bool {
-        guard let step = try replay(undos.last) else { return false }
-        undos.removeLast()
-        redos.append(step)
-        return true
-    }
+    public func undo() throws -> Bool { try replay(isRedo: false) }
 
     /// Repeats the step that was undone last, like `undo`.
     @discardableResult
-    public func redo() throws -> Bool {
-        guard let step = try replay(redos.last?.inverted) else { return false }
-        redos.removeLast()
-        undos.append(step.inverted)
-        return true
-    }
+    public func redo() throws -> Bool { try replay(isRedo: true) }
 
-    /// Takes a step back and returns it; nil if there is none.
-    private func replay(_ step: UndoStep?) throws -> UndoStep? {
+    private func replay(isRedo: Bool) throws -> Bool {
         core.check()
         if core.isWriting {
             misuse(
                 "Cannot undo or redo in a write transaction: each is a transaction of its own. End the open one first.")
         }
-        guard let step else { return nil }
-        isReplaying = true
+        func next() -> UndoStep? { isRedo ? redos.last?.inverted : undos.last }
+        if next() == nil { return false }
         isGroupClosed = true
-        defer { isReplaying = false }
-        var replay = UndoReplay(step, keys, in: core)
+        var isDone = false
         try Realm(core: core).write {
+            // This transaction is not recorded.
+            before = nil
+            // Observers that were called when it began may have changed the steps.
+            guard let step = next() else { return }
+            var replay = UndoReplay(step, keys, in: core)
             do { try replay.run() } catch let error as EngineError { throw core.error("undo a change in", error) }
+            replayed = (replay.keys, isRedo)
+            isDone = true
         }
-        keys = replay.keys
-        return step
+        return isDone
     }
 
     // MARK: Recording
 
     /// Called when a write has begun.
     func didBegin() {
-        before = nil
-        if isReplaying || !isRecording { return }
+        (before, replayed) = (nil, nil)
+        if !isRecording { return }
         before = try? core.session.freezeForLibrary()
         // The transaction cannot be undone, and so neither can earlier ones.
-        if before == nil { removeAll() }
+        if before == nil { forgetAll() }
     }
 
     /// Called when a write has been rolled back.
-    func didRollBack() { before = nil }
+    func didRollBack() { (before, replayed) = (nil, nil) }
+
+    /// Called when asynchronous commits have failed, possibly after the Realm has left their versions.
+    func didLoseCommits() { forgetAll() }
 
     /// Called when a write has been committed, while the Realm shows its version.
     func didCommit() {
+        if let replayed { return didCommit(replayed) }
         guard let older = before else { return }
         before = nil
         // If the versions cannot be read or compared, or the step is too large, nothing can be undone.
         guard var step = try? UndoStep(from: older, to: core.session, keys, byteLimit: byteLimit) else {
-            return removeAll()
+            return forgetAll()
         }
         if step.isEmpty { return }
         redos = []
@@ -264,13 +267,26 @@ public final class UndoStack {
         trim()
     }
 
+    /// Called before observers, which may use the stack, are notified of the undo or redo.
+    private func didCommit(_ done: (keys: UndoKeys, isRedo: Bool)) {
+        replayed = nil
+        keys = done.keys
+        isGroupClosed = true
+        if done.isRedo {
+            if let step = redos.popLast() { undos.append(step) }
+        } else if let step = undos.popLast() {
+            redos.append(step)
+        }
+    }
+
     private func push(_ step: UndoStep) {
         let isNew = isGroupClosed
         isGroupClosed = false
         if !isNew, let name = step.name, let last = undos.last, last.name == name, var whole = last.joined(with: step) {
             undos.removeLast()
             whole.name = name
-            if !whole.isEmpty { undos.append(whole) }
+            // The step before it was a step of its own, and stays one.
+            if whole.isEmpty { isGroupClosed = true } else { undos.append(whole) }
         } else {
             undos.append(step)
         }

@@ -281,10 +281,24 @@ extension UndoStep {
         }
         for (row, changes) in later.modified where !whole.add(changes, to: row) { return nil }
         for (row, values) in later.deleted where !whole.delete(row, values) { return nil }
+        // Others have linked to an object that exists only between the two steps.
+        let passing = inserted.keys.filter { later.deleted[$0] != nil }
+        if !passing.isEmpty, whole.restoresLinks(to: Set(passing)) { return nil }
         whole.primaryKeys.merge(later.primaryKeys) { $1 }
         whole.primaryKeys = whole.primaryKeys.filter { whole.modified[$0.key] != nil }
         whole.countBytes()
         return whole
+    }
+
+    /// True if the values before link to one of the objects.
+    private func restoresLinks(to rows: Set<RowKey>) -> Bool {
+        var isFound = false
+        func visit(_ row: RowKey, _ column: Int, _ value: UndoValue) {
+            value.forEachLink(definitions[row.table]?.columns[column].target) { isFound = isFound || rows.contains($0) }
+        }
+        for (row, values) in deleted { for (column, value) in values.enumerated() { visit(row, column, value) } }
+        for (row, changes) in modified { for (column, change) in changes { visit(row, column, change.before) } }
+        return isFound
     }
 
     private mutating func add(_ changes: [Int: Change], to row: RowKey) -> Bool {

@@ -280,7 +280,9 @@ package final class Sealer {
     // MARK: Ahead of the commit
 
     /// Records that the blocks placed last are in `file`, which is mapped in place of the buffer's bytes from now on.
-    func noteSpilled(to file: any File) {
+    /// Dropped blocks that never got pages become zeros unless `isRead`, that is, another session may read them.
+    func noteSpilled(to file: any File, isRead: Bool = false) {
+        if !isRead { discardDropped() }
         var run: (bytes: Range<Int>, page: UInt64)?
         for entry in held where !entry.isDropped {
             let end = entry.byteOffset + entry.pageCount * FormatLimits.pageByteCount
@@ -297,6 +299,22 @@ package final class Sealer {
         spilledCount = entries.count
         spilledByteCount = used
         fixups.removeAll(keepingCapacity: true)
+    }
+
+    /// Returns the memory of dropped blocks that are not in the file to the system. A transaction with many savepoints
+    /// drops most of its blocks before they are spilled.
+    private func discardDropped() {
+        var run = 0..<0
+        for entry in held where entry.isDropped {
+            let end = entry.byteOffset + entry.pageCount * FormatLimits.pageByteCount
+            if run.upperBound == entry.byteOffset {
+                run = run.lowerBound..<end
+            } else {
+                memory?.discard(run)
+                run = entry.byteOffset..<end
+            }
+        }
+        memory?.discard(run)
     }
 
     /// The maximum number of mappings of the file: a process may have about 65,000 on Linux, and needs some for other

@@ -94,7 +94,7 @@ extension Database {
             try reader.extend(toPages: spill.space.free.highWater)
             spill.runs += placement.runs
             try beginWriteback(of: placement.runs.filter { $0.pageCount >= Self.longRun })
-            sealer.noteSpilled(to: file)
+            sealer.noteSpilled(to: file, isRead: blocks.snapshots > 0)
             spaceManager.spilled = spill
             return limits.sealedLimit(spill.space.free)
         } catch {

@@ -28,7 +28,8 @@ package final class Table {
     @exclusivity(unchecked) var ownsRows = false
     /// The rules that apply when one of the table's objects is deleted; see Table+DeleteRules.
     @exclusivity(unchecked) var deleteRules = TableDeleteRules()
-    @exclusivity(unchecked) var nextKey: UInt64
+    /// The key of the next new object.
+    @exclusivity(unchecked) package internal(set) var nextKey: UInt64
     @exclusivity(unchecked) package internal(set) var count: Int
     /// True if inserts and deletes must update indexes or links.
     let hasGuards: Bool

@@ -148,6 +148,64 @@ struct SavepointsTests {
         }
     }
 
+    @Test("An object that was deleted before an inner savepoint was undone is valid again when its deletion is undone")
+    func deletedBetween() throws {
+        let realm = try folders()
+        let folder = try fill(realm)
+        // The table's last object, so that all others have lower keys.
+        let last = try realm.write { realm.create(Folder.self, value: ["id": 9]) }
+        try realm.write {
+            #expect(throws: Failure()) {
+                try realm.savepoint {
+                    realm.delete([last, folder])
+                    let inner = Result<Void, any Error> {
+                        try realm.savepoint {
+                            realm.add(Folder(2))
+                            throw Failure()
+                        }
+                    }
+                    #expect((try? inner.get()) == nil)
+                    #expect(last.isInvalidated && folder.isInvalidated)
+                    throw Failure()
+                }
+            }
+            #expect(!last.isInvalidated && last.id == 9)
+            #expect(!folder.isInvalidated && folder.notes.count == 2)
+        }
+        realm.beginWrite()
+        realm.delete(last)
+        _ = try? realm.savepoint {
+            realm.add(Folder(2))
+            throw Failure()
+        }
+        realm.cancelWrite()
+        #expect(!last.isInvalidated && last.id == 9)
+    }
+
+    @Test("After many savepoints exactly the objects of those that were undone are invalid")
+    func manyUndone() throws {
+        let realm = try folders()
+        let folder = try fill(realm)
+        var kept: [Folder] = []
+        var lost: [Folder] = []
+        try realm.write {
+            for round in 0..<60 {
+                if round % 3 == 0 { kept.append(realm.create(Folder.self, value: ["id": 1000 + round])) }
+                _ = try? realm.savepoint {
+                    lost.append(realm.create(Folder.self, value: ["id": 2000 + round]))
+                    if round % 2 == 0 { lost.append(realm.create(Folder.self, value: ["id": 3000 + round])) }
+                    throw Failure()
+                }
+                if round == 40 { realm.delete(kept.removeLast()) }
+            }
+            // Takes the keys of objects that were undone.
+            for id in 4000..<4200 { kept.append(realm.create(Folder.self, value: ["id": id])) }
+        }
+        #expect(lost.count == 90 && lost.allSatisfy(\.isInvalidated))
+        #expect(kept.allSatisfy { !$0.isInvalidated } && kept.last?.id == 4199)
+        #expect(!folder.isInvalidated && folder.id == 1)
+    }
+
     @Test("Nested savepoints are undone alone, or with an outer one")
     func nested() throws {
         let realm = try folders()

@@ -5,6 +5,7 @@
 import Foundation
 import RealmSwift
 import Regnum
+import RegnumSimulation
 import RegnumTestKit
 import Testing
 
@@ -291,6 +292,39 @@ struct UndoStackTests {
         #expect(throws: UndoConflict.self) { try stack.undo() }
     }
 
+    @Test("A group does not take in a step that deletes an object to which others have linked")
+    func linkedInBetween() throws {
+        let configuration = memory()
+        let realm = try filled(configuration)
+        let stack = realm.undoStack()
+        stack.groupName = "typing"
+        try realm.write { realm.add(Node(5)) }
+        onOtherRealm(configuration) { node(1, $0).next = node(5, $0) }
+        try realm.write { realm.delete(node(5, realm)) }
+        #expect(stack.undoCount == 2 && node(1, realm).next == nil)
+        try stack.undo()
+        #expect(node(1, realm).next?.id == 5)
+        let error = #expect(throws: UndoConflict.self) { try stack.undo() }
+        #expect(error?.reason == .linked && error?.property == "next")
+    }
+
+    @Test("After a group whose changes cancel each other, the step before it stays a step of its own")
+    func cancelledGroup() throws {
+        let realm = try filled()
+        let stack = realm.undoStack()
+        stack.groupName = "typing"
+        func enter(_ text: String) throws { try realm.write { node(1, realm).name = text } }
+        try enter("a")
+        stack.closeGroup()
+        try enter("b")
+        try enter("a")
+        #expect(stack.undoCount == 1)
+        try enter("c")
+        #expect(stack.undoCount == 2)
+        try stack.undo()
+        #expect(node(1, realm).name == "a")
+    }
+
     @Test("The number of steps and their memory are limited")
     func limits() throws {
         let realm = try filled()
@@ -336,6 +370,30 @@ struct UndoStackTests {
         withExtendedLifetime(token) {}
     }
 
+    @Test("Observers that are called when an undo begins, or after it, may use the stack")
+    func observersUseStack() throws {
+        let configuration = memory()
+        let realm = try filled(configuration)
+        let stack = realm.undoStack()
+        for name in ["a", "b"] { try realm.write { node(1, realm).name = name } }
+        var counts: [Int] = []
+        let token = realm.objects(Node.self).observe { change in
+            guard case .update = change else { return }
+            counts.append(stack.undoCount)
+            if counts.count == 2 { stack.removeAll() }
+        }
+        realm.refresh()
+        try stack.undo()
+        realm.refresh()
+        #expect(counts == [1] && stack.redoCount == 1)
+        // This change is reported when the next write begins.
+        onOtherRealm(configuration) { node(2, $0).name = "theirs" }
+        #expect(try !stack.undo())
+        #expect(counts == [1, 1] && node(1, realm).name == "a" && !realm.isInWriteTransaction)
+        #expect(!stack.canUndo && !stack.canRedo)
+        withExtendedLifetime(token) {}
+    }
+
     @Test("Recording ends with the stack, and begins again with another one")
     func released() throws {
         let realm = try filled()
@@ -355,6 +413,34 @@ struct UndoStackTests {
     @Test("Asynchronous writes are recorded")
     func asynchronous() async throws {
         #expect(try await UndoActor().run(memory()) == ["one", "two", "one", "two"])
+    }
+
+    @Test("Steps of failed commits are forgotten, also if the Realm was refreshed before the failure was reported")
+    func lostCommit() async throws {
+        let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
+        var configuration = Realm.Configuration(
+            fileURL: URL(fileURLWithPath: "/undo/\(UUID().uuidString).realm"), objectTypes: UndoModels.types)
+        configuration.extras.fileSystem = files
+        let stage = try AsyncStage(configuration)
+        var stack: UndoStack?
+        try stage.on { realm in
+            try realm.write { _ = realm.create(Plain.self, value: ["number": 1]) }
+            stack = realm.undoStack()
+            files.failure = SimulatedFailure(call: files.operationCount(of: "sync"), kind: .io, operation: "sync")
+            realm.beginWrite()
+            realm.delete(realm.objects(Plain.self))
+            realm.commitAsyncWrite { stage.note($0 == nil ? "done" : "failed") }
+            #expect(stack?.undoCount == 1 && realm.objects(Plain.self).isEmpty)
+            // The failure is reported in a later turn of the queue.
+            while !realm.refresh() { Thread.sleep(forTimeInterval: 0.001) }
+            #expect(realm.objects(Plain.self).count == 1)
+        }
+        #expect(try await stage.wait() == ["failed"])
+        try stage.on { realm in
+            #expect(try stack?.undo() == false)
+            #expect(realm.objects(Plain.self).count == 1)
+            (stack, stage.realm) = (nil, nil)
+        }
     }
 
     @Test("A reopened file has the content after the last undo")

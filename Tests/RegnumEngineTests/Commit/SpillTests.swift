@@ -310,6 +310,34 @@ extension SpillLimits {
         #expect(IntegrityCheck.run(session.database).isClean)
     }
 
+    @Test("Blocks that savepoints have replaced take no memory after a spill, unless a snapshot reads them")
+    func dropped() throws {
+        for isRead in [false, true] {
+            var options = Database.OpenOptions()
+            options.spillLimits.sealed = 1 << 20...1 << 20
+            let session = try make(MemoryFileSystem(), options)
+            let (sealer, table) = (session.space.sealer, try table(session))
+            try session.beginWrite()
+            try insert(session, 5)
+            let savepoint = try session.beginSavepoint()
+            let snapshot = try isRead ? session.snapshot() : nil
+            let old = try #require(table.groups.committedRoot)
+            try table.set(.string("other"), 1, of: ObjectKey(1))
+            try session.release(try session.beginSavepoint())
+            try session.release(savepoint)
+            // The bytes 32 and 33 of a row group are the number of its objects.
+            #expect(old.isPending && sealer.isDropped(old))
+            #expect(sealer.bytes(old).load(fromByteOffset: 32, as: UInt16.self) == 5)
+            try insert(session, 3000, dataByteCount: 1000)
+            #expect(session.database.spaceManager.spilled != nil)
+            #expect(sealer.bytes(old).load(fromByteOffset: 32, as: UInt16.self) == (isRead ? 5 : 0))
+            withExtendedLifetime(snapshot) {}
+            try session.commitWrite()
+            let report = IntegrityCheck.run(session.database)
+            #expect(report.isClean && table.count == 3005, "\(report.findings)")
+        }
+    }
+
     /// A value of some words for each of many rows.
     private func fill(_ table: Table, _ count: Int) throws {
         for number in 0..<count {
