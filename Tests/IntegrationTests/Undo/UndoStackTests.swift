@@ -6,6 +6,7 @@ import Foundation
 import RealmSwift
 import Regnum
 import RegnumSimulation
+import RegnumSystem
 import RegnumTestKit
 import Testing
 
