@@ -199,6 +199,27 @@ import Testing
         await pool.close()
     }
 
+    @Test("Writing in a closure of changes is a programmer error")
+    func writeInChanges() async throws {
+        let pool = try await RealmPool(configuration: PoolSupport.memory(), readers: 1)
+        let words = Mutex<[String?]>([])
+        let changes = pool.changes { realm in
+            let found = [catchMisuse { realm.beginWrite() }, catchMisuse { realm.writeAsync {} }]
+            words.withLock { $0 = found }
+            return realm.objects(PoolRow.self)
+        }
+        var iterator = changes.makeAsyncIterator()
+        guard case .contents(let contents)? = try await iterator.next() else {
+            Issue.record("no contents")
+            return
+        }
+        #expect(contents.objects.isEmpty)
+        let found = words.withLock { $0 }
+        #expect(found.count == 2)
+        for text in found { #expect(text?.hasPrefix("Can't perform transactions in a closure of `changes`.") == true) }
+        await pool.close()
+    }
+
     @Test("A cancelled listener ends, and so do all others when the pool is closed")
     func ends() async throws {
         let pool = try await RealmPool(configuration: PoolSupport.memory(), readers: 1)

@@ -26,11 +26,11 @@ enum PoolSupport {
         Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [PoolRow.self])
     }
 
-    /// Waits until the condition holds, for at most a minute.
+    /// Waits until the condition holds, for at most half an hour.
     static func eventually(
         _ sourceLocation: SourceLocation = #_sourceLocation, _ holds: () async throws -> Bool
     ) async throws {
-        for _ in 0..<6000 {
+        for _ in 0..<180_000 {
             if try await holds() { return }
             try await Task.sleep(for: .milliseconds(10))
         }
@@ -92,6 +92,11 @@ final class HeldDisk: Sendable {
     }
 
     func letGo() { held.letGo() }
+
+    /// From now on the file cannot grow.
+    func becomeFull() {
+        files.failure = SimulatedFailure(call: 0, kind: .noSpace, isPersistent: true, operation: "allocate")
+    }
 
     /// Makes the sync that is held back fail.
     func failHeldSync() {
