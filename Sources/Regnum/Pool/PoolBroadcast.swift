@@ -65,7 +65,10 @@ final class PoolListener: Sendable {
         waiter?.resume(returning: signal)
     }
 
-    /// Waits for the next signal. A listener whose task is cancelled has ended.
+    /// True while the task waits for a signal; for tests.
+    var isWaiting: Bool { state.withLock { $0.waiter != nil } }
+
+    /// Waits for the next signal. A listener whose task is cancelled has ended. Only one task may wait.
     func next() async -> Signal {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

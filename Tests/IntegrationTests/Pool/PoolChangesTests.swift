@@ -220,6 +220,32 @@ import Testing
         await pool.close()
     }
 
+    @Test("Using one iterator in two tasks at the same time is a programmer error")
+    func sharedIterator() async throws {
+        let pool = try await RealmPool(configuration: PoolSupport.memory(), readers: 1)
+        var iterator = pool.changes { realm in realm.objects(PoolRow.self) }.makeAsyncIterator()
+        _ = try await iterator.next()
+        let shared = iterator
+        let waiting = Task {
+            var iterator = shared
+            return try await iterator.next()
+        }
+        try await PoolSupport.eventually { shared.listener.isWaiting }
+        let words = try await catchAsyncMisuse {
+            var iterator = shared
+            _ = try await iterator.next()
+        }
+        #expect(words?.hasPrefix("Two tasks use one iterator of `changes` at the same time.") == true)
+        // The first task still waits, and is resumed.
+        try await PoolSupport.add(1, to: pool)
+        guard case .update(let update)? = try await waiting.value else {
+            Issue.record("no update")
+            return
+        }
+        #expect(try Self.ids(update.insertions) == [1])
+        await pool.close()
+    }
+
     @Test("A cancelled listener ends, and so do all others when the pool is closed")
     func ends() async throws {
         let pool = try await RealmPool(configuration: PoolSupport.memory(), readers: 1)
