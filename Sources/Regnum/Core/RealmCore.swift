@@ -127,6 +127,8 @@ package final class RealmCore {
     package func reloadTables() {
         for binding in bindings.values { reload(binding) }
         for binding in dynamicBindings.values { reload(binding) }
+        // A refresh, or a write that began, was faster than the callback of the commit that has failed.
+        if session.hasLeftAbandoned { noteRollback() }
     }
 
     private func reload(_ binding: ClassBinding) {
@@ -186,6 +188,7 @@ package final class RealmCore {
     /// Records a rollback. Called after each rollback: objects created in it must stay invalid, although their keys are
     /// given to later objects. `tables`: those in which objects may have been created; nil for all.
     package func noteRollback(in tables: Set<TableKey>? = nil) {
+        if tables == nil { session.hasLeftAbandoned = false }
         for binding in Array(bindings.values) + dynamicBindings.values
         where tables?.contains(binding.tableKey) ?? true {
             // Not the last object's key: an outer rollback may bring objects back that were deleted before this one.

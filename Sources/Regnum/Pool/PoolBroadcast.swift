@@ -65,14 +65,22 @@ final class PoolListener: Sendable {
         waiter?.resume(returning: signal)
     }
 
-    /// Waits for the next signal. A listener whose task is cancelled has ended.
+    /// True while the task waits for a signal; for tests.
+    var isWaiting: Bool { state.withLock { $0.waiter != nil } }
+
+    /// Waits for the next signal. A listener whose task is cancelled has ended. Only one task may wait.
     func next() async -> Signal {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let signal = state.withLock { state in
-                    let signal = state.take()
-                    if signal == nil { state.waiter = continuation }
-                    return signal
+                let (signal, isShared) = state.withLock { state -> (Signal?, Bool) in
+                    if let signal = state.take() { return (signal, false) }
+                    // A continuation that is replaced would never be resumed.
+                    if state.waiter != nil { return (nil, true) }
+                    state.waiter = continuation
+                    return (nil, false)
+                }
+                if isShared {
+                    misuse("Two tasks use one iterator of `changes` at the same time. Begin a loop in each task.")
                 }
                 if let signal { continuation.resume(returning: signal) }
             }
@@ -105,7 +113,8 @@ final class PoolBroadcast: Sendable {
 
     func add(_ listener: PoolListener) {
         state.withLock { state in
-            state.listeners.removeAll { $0.listener == nil }
+            // Copies of an iterator share their listener, which receives each update once.
+            state.listeners.removeAll { $0.listener == nil || $0.listener === listener }
             state.listeners.append(WeakListener(listener: listener))
         }
     }

@@ -73,16 +73,18 @@ extension RealmPool {
     /// - Parameters:
     ///   - snapshots: True if inserted and modified objects are to be read with their values.
     ///   - bufferLimit: The number of updates that a listener may leave unread, at least one. A listener that is slower
-    ///     loses them, and receives the contents instead when it asks for the next element. So a listener takes bounded
-    ///     memory and misses nothing that still holds.
+    ///     loses them, and receives the contents instead when it asks for the next element. So a listener keeps a
+    ///     bounded number of updates and misses nothing that still holds. An update is as large as the changes of its
+    ///     commits; listeners of equal results share its memory.
     ///   - results: The objects of a class, with filters and orders. Called on the pool's own queue, once for each
-    ///     listener.
+    ///     listener. Writing in the closure is a programmer error.
     ///
     /// Each loop over the sequence is a listener; it listens from its first element until it ends or its task is
     /// cancelled. Listeners of equal results (the same class, filter, order and `snapshots`) share the work: changes
-    /// are found, and objects are read, once for each commit. The sequence ends when the pool is closed. It throws
-    /// `RealmPoolError.closed` if the pool was closed before, and `Realm.Error` if the file cannot be opened. Results
-    /// of a list, and read-only files, are programmer errors.
+    /// are found, and objects are read, once for each commit. The sequence ends when the pool is closed; until then a
+    /// listener keeps the file open, even if the pool is released. It throws `RealmPoolError.closed` if the pool was
+    /// closed before, and `Realm.Error` if the file cannot be opened or the objects cannot be read. Results of a list,
+    /// and read-only files, are programmer errors, and so is using one iterator in two tasks at the same time.
     ///
     /// Finding the changes of a commit costs time in proportion to them, and 8 to 16 bytes of memory for each object of
     /// filtered or sorted results; the contents cost time in proportion to the objects.
@@ -128,7 +130,8 @@ public struct PoolChangeSequence: AsyncSequence, Sendable {
             switch await listener.next() {
             case .update(let update): return .update(update)
             case .overflow:
-                return await source.observer.contents(of: broadcast, for: listener).map { PoolChange.contents($0) }
+                let contents = try await source.observer.contents(of: broadcast, for: listener)
+                return contents.map { PoolChange.contents($0) }
             case .end: return nil
             }
         }

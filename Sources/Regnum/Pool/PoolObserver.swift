@@ -46,8 +46,10 @@ actor PoolObserver {
         let queries = core.notifier?.queries ?? ObservedQueries()
         let key = Key(query: queries.key(state.query, of: binding.tableKey), snapshots: source.snapshots)
         if let known = observations[key], let broadcast = known.broadcast {
+            // First: if it throws, the listener may join again.
+            let contents = try self.contents(known.reader, core)
             broadcast.add(listener)
-            return (broadcast, try contents(known.reader, core))
+            return (broadcast, contents)
         }
         let reader = PoolObjectReader(state, binding, snapshots: source.snapshots)
         let broadcast = PoolBroadcast { [weak self] in Task { [weak self] in await self?.dropEnded() } }
@@ -56,21 +58,27 @@ actor PoolObserver {
         }
         do throws(EngineError) { _ = try observer.begin() } catch { throw core.error("read", error) }
         broadcast.begin(core.observeFromNow(observer))
+        let contents = try self.contents(reader, core)
         broadcast.add(listener)
         observations[key] = Observation(broadcast: broadcast, reader: reader)
-        return (broadcast, try contents(reader, core))
+        return (broadcast, contents)
     }
 
     /// The contents for a listener that has lost updates; nil if the pool is closed. Updates after them are sent to it.
-    func contents(of broadcast: PoolBroadcast, for listener: PoolListener) -> PoolContents? {
-        guard let core, let known = observations.values.first(where: { $0.broadcast === broadcast }),
-            let contents = try? self.contents(known.reader, core)
-        else {
+    /// A listener whose contents cannot be read has ended.
+    func contents(of broadcast: PoolBroadcast, for listener: PoolListener) throws -> PoolContents? {
+        guard let core, let known = observations.values.first(where: { $0.broadcast === broadcast }) else {
             listener.end()
             return nil
         }
-        listener.restart()
-        return contents
+        do {
+            let contents = try self.contents(known.reader, core)
+            listener.restart()
+            return contents
+        } catch {
+            listener.end()
+            throw error
+        }
     }
 
     private func opened() throws -> RealmCore {

@@ -68,9 +68,14 @@ extension RealmCore {
         notifier?.didAdvance()
     }
 
-    /// Reports a programmer error if the Realm belongs to a reader of a pool.
+    /// Reports a programmer error if the Realm belongs to a reader or to the observer of a pool. A write through the
+    /// observer's Realm would move it past the version of the updates that its listeners have received.
     func refuseWriteOfReader() {
-        if settings.poolRole != .reader { return }
-        misuse("Can't perform transactions in a closure of `read`. Call `write` of the pool instead.")
+        switch settings.poolRole {
+        case .reader: misuse("Can't perform transactions in a closure of `read`. Call `write` of the pool instead.")
+        case .observer:
+            misuse("Can't perform transactions in a closure of `changes`. Call `write` of the pool instead.")
+        case .writer, nil: return
+        }
     }
 }

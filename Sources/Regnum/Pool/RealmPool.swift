@@ -19,7 +19,8 @@ internal import RegnumSystem
 ///   caller's), and return values that are `Sendable`: structs, `ObjectSnapshot`, `Frozen`, `FrozenResults`. Using an
 ///   object outside of the closure that it was read in is a programmer error.
 /// - **Reads see writes.** A read begins at the newest version of the file. It sees every write that had returned
-///   before it was called, from any task or process.
+///   before it was called, from any task or process. With `readOnly`, reads stay at the version that was newest when
+///   the pool was opened; if other processes write at that moment, readers may differ.
 /// - **Order.** Calls are served in the order in which they are made, readers and the writer apart. Readers never wait
 ///   for the writer.
 /// - **Writes share syncs.** The next closure runs while earlier commits are on their way to stable storage, and one
@@ -31,9 +32,9 @@ internal import RegnumSystem
 ///   as it ends: `write` returns its result once it is durable, even in a cancelled task.
 /// - **Back pressure.** Tasks wait without occupying a thread. `waitingLimit` limits how many may wait.
 ///
-/// The pool may be used from any task. It keeps the file open until `close`, or until it is released and no closure
-/// runs. Only closures of `write` may write. To observe, use `changes`: what a closure observes is not notified
-/// reliably, because the Realm that it runs on advances only now and then.
+/// The pool may be used from any task. It keeps the file open until `close`, or until it is released, no closure runs
+/// and no task listens to `changes`. Only closures of `write` may write. To observe, use `changes`: what a closure
+/// observes is not notified reliably, because the Realm that it runs on advances only now and then.
 public final class RealmPool: Sendable {
     /// The configuration that the pool was opened with.
     public let configuration: Realm.Configuration
@@ -55,7 +56,7 @@ public final class RealmPool: Sendable {
     ///   - configuration: Its `durability` says when a write counts as durable; its `busyTimeout` also limits how long
     ///     a write waits for other threads and processes.
     ///   - readers: The number of reads that run at the same time, at least one. A reader opens its Realm, which takes
-    ///     some KiB of memory and a thread while it reads, when it is first needed.
+    ///     some KiB of memory and a thread while it reads, when it is first needed; of a read-only file, immediately.
     ///   - waitingLimit: The number of reads, and of writes, that may wait; further calls throw
     ///     `RealmPoolError.tooManyWaiting`. Nil: no limit.
     public init(
@@ -71,9 +72,10 @@ public final class RealmPool: Sendable {
         observer = PoolObserver(configuration, origin)
         reading = PoolGate(slots: readers, waitingLimit: waitingLimit)
         writing = PoolGate(slots: 1, waitingLimit: waitingLimit)
-        // A read-only file has no writer, and is opened here for its errors.
+        // A read-only file has no writer, and is opened here for its errors. All readers, because each of them stays at
+        // the version that it opens.
         if configuration.readOnly {
-            try await self.readers[0].open()
+            for reader in self.readers { try await reader.open() }
         } else {
             syncs.begin(try await writer.open())
         }

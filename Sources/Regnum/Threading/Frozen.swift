@@ -45,9 +45,9 @@ public struct Frozen<T: ObjectBase>: @unchecked Sendable {
     @_disfavoredOverload
     public subscript<Value: Sendable>(dynamicMember path: KeyPath<T, Value>) -> Value { object[keyPath: path] }
 
-    /// The object that a property links to.
+    /// The object that a property links to; frozen, if a computed property of the class gives a live one.
     public subscript<Target: ObjectBase>(dynamicMember path: KeyPath<T, Target?>) -> Frozen<Target>? {
-        object[keyPath: path].map { Frozen<Target>(frozen: $0) }
+        object[keyPath: path].map { Frozen<Target>($0) }
     }
 
     /// The objects in a list or a set, or those that link to the object.

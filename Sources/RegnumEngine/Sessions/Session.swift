@@ -41,6 +41,9 @@ package final class Session {
     package var durability = CommitDurability.full
     /// The ticket of `current`, if that is not known to be durable.
     private(set) var ticket: CommitTicket?
+    /// Set when the session moves away from a version whose commit has failed. Whoever has handed out objects of that
+    /// version resets it, and makes those invalid that the commit had created: later objects may get their keys.
+    package var hasLeftAbandoned = false
     /// In a write: the rule that it breaks; see Session+Refusals.
     var refusal: EngineError?
     /// In a write: the savepoints that have not ended, outermost first; see Session+Savepoints.
@@ -175,6 +178,7 @@ package final class Session {
     /// Shows `next`, whose pin it takes over; `nextTicket` is its ticket if it is not durable.
     private func come(to next: Version, _ nextTicket: CommitTicket? = nil) throws(EngineError) {
         let (last, before) = (current, shown)
+        let wasAbandoned = isAbandoned
         do throws(EngineError) {
             try load(next)
         } catch {
@@ -184,6 +188,7 @@ package final class Session {
         }
         current = next
         ticket = nextTicket
+        if wasAbandoned { hasLeftAbandoned = true }
         noteVersion()
         database.versions.unpin(last.number)
         moved()
@@ -463,7 +468,10 @@ package final class Session {
     package func commitWriteLater(
         _ wanted: CommitDurability? = nil, _ onDone: @escaping @Sendable (EngineError?) -> Void
     ) throws(EngineError) {
-        if try commit(wanted ?? durability, onDone).ticket == nil { onDone(nil) } else { database.syncSoon() }
+        let made = try commit(wanted ?? durability, onDone)
+        if made.ticket != nil { return database.syncSoon() }
+        if made.isFileLong, database.isVolatile { database.shrinkIfLong(current) }
+        onDone(nil)
     }
 
     private func commit(

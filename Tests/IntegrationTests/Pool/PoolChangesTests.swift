@@ -198,6 +198,53 @@ import Testing
         await pool.close()
     }
 
+    @Test("Writing in a closure of changes is a programmer error")
+    func writeInChanges() async throws {
+        let pool = try await RealmPool(configuration: PoolSupport.memory(), readers: 1)
+        let words = Mutex<[String?]>([])
+        let changes = pool.changes { realm in
+            let found = [catchMisuse { realm.beginWrite() }, catchMisuse { realm.writeAsync {} }]
+            words.withLock { $0 = found }
+            return realm.objects(PoolRow.self)
+        }
+        var iterator = changes.makeAsyncIterator()
+        guard case .contents(let contents)? = try await iterator.next() else {
+            Issue.record("no contents")
+            return
+        }
+        #expect(contents.objects.isEmpty)
+        let found = words.withLock { $0 }
+        #expect(found.count == 2)
+        for text in found { #expect(text?.hasPrefix("Can't perform transactions in a closure of `changes`.") == true) }
+        await pool.close()
+    }
+
+    @Test("Using one iterator in two tasks at the same time is a programmer error")
+    func sharedIterator() async throws {
+        let pool = try await RealmPool(configuration: PoolSupport.memory(), readers: 1)
+        var iterator = pool.changes { realm in realm.objects(PoolRow.self) }.makeAsyncIterator()
+        _ = try await iterator.next()
+        let shared = iterator
+        let waiting = Task {
+            var iterator = shared
+            return try await iterator.next()
+        }
+        try await PoolSupport.eventually { shared.listener.isWaiting }
+        let words = try await catchAsyncMisuse {
+            var iterator = shared
+            _ = try await iterator.next()
+        }
+        #expect(words?.hasPrefix("Two tasks use one iterator of `changes` at the same time.") == true)
+        // The first task still waits, and is resumed.
+        try await PoolSupport.add(1, to: pool)
+        guard case .update(let update)? = try await waiting.value else {
+            Issue.record("no update")
+            return
+        }
+        #expect(try Self.ids(update.insertions) == [1])
+        await pool.close()
+    }
+
     @Test("A cancelled listener ends, and so do all others when the pool is closed")
     func ends() async throws {
         let pool = try await RealmPool(configuration: PoolSupport.memory(), readers: 1)

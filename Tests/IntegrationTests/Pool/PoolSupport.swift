@@ -93,6 +93,11 @@ final class HeldDisk: Sendable {
 
     func letGo() { held.letGo() }
 
+    /// From now on the file cannot grow.
+    func becomeFull() {
+        files.failure = SimulatedFailure(call: 0, kind: .noSpace, isPersistent: true, operation: "allocate")
+    }
+
     /// Makes the sync that is held back fail.
     func failHeldSync() {
         files.failure = SimulatedFailure(call: files.operationCount(of: "sync"), kind: .io, operation: "sync")

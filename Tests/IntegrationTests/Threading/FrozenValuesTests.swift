@@ -14,6 +14,7 @@ class PlainRow: Object {
     @Persisted(primaryKey: true) var id = 0
     @Persisted var name = ""
     var shout: String { name.uppercased() }
+    var live: PlainRow? { thaw() }
 }
 
 @Suite struct FrozenValuesTests {
@@ -129,6 +130,20 @@ class PlainRow: Object {
         let isGone = try await pool.read { _ in row.thaw() == nil }
         #expect(isGone)
         await pool.close()
+    }
+
+    @Test("A live object that a computed property gives is frozen before it is handed out")
+    func computedLink() throws {
+        let queue = DispatchQueue(label: "computed")
+        let isFrozen = try queue.sync {
+            let configuration = Realm.Configuration(
+                inMemoryIdentifier: UUID().uuidString, objectTypes: [PlainRow.self])
+            let realm = try Realm(configuration: configuration, queue: queue)
+            try realm.write { realm.add(PlainRow(value: ["id": 1])) }
+            let row = try #require(realm.objects(PlainRow.self).first)
+            return Frozen(row).live?.object.isFrozen
+        }
+        #expect(isFrozen == true)
     }
 
     // The loop reuses its accessor. It set the new row without looking it up, so that the first two threads that read

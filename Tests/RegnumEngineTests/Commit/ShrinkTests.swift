@@ -142,6 +142,23 @@ extension ShrinkLimits {
         #expect(short < long / 2)
     }
 
+    @Test("A database in memory shrinks with commits that no thread waits for")
+    func inMemory() throws {
+        let database = try Database.openInMemory(identifier: "shrink in memory")
+        let session = try database.makeSession()
+        try fill(session)
+        let expected = try contents(session)
+        let long = try database.file.byteCount()
+        for turn in 0..<60 {
+            try session.beginWrite()
+            try #require(session.table(named: "Counter")).set(.int(Int64(turn)), 0, of: ObjectKey(1))
+            try session.commitWriteLater { error in #expect(error == nil) }
+        }
+        #expect(try contents(session) == expected)
+        let short = try database.file.byteCount()
+        #expect(short < long / 2, "\(short) of \(long)")
+    }
+
     // The pages that a commit of more than a MiB spills take the space to which blocks would be moved.
     @Test("Commits of some MiB shrink a file, too")
     func followsLarge() throws {
