@@ -13,6 +13,10 @@ final class Ship: Object {
     @Persisted var fleet: Fleet?
 }
 
+final class Memo: Object {
+    @Persisted var text: String?
+}
+
 final class Fleet: Object {
     @Persisted var name = ""
     @Persisted var ships: List<Ship>
@@ -79,6 +83,28 @@ struct InspectorTests {
             #expect(after.reachablePages < before.reachablePages)
             #expect(after.freePages + after.pendingPages > before.freePages + before.pendingPages)
         }
+    }
+
+    @Test("A null in a class of one property is imported from the CSV that was written for it")
+    func singleNull() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "inspect-\(UUID().uuidString)", isDirectory: true)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let url = folder.appendingPathComponent("memos.realm")
+        let realm = try Realm(configuration: Realm.Configuration(fileURL: url, objectTypes: [Memo.self]))
+        let text = CSVText.record(["text"]) + CSVText.record([nil]) + CSVText.record(["a"])
+        let editor = try Inspector(fileURL: url).beginEditing("Memo")
+        var run = ObjectImport(editor) {
+            Issue.record("\($0): \($1)")
+        } progress: { _ in
+        }
+        try run.putCSV(CSVReader(ByteSource(Array(text.utf8))))
+        let counts = try run.finish()
+        try editor.commit()
+        #expect(counts.inserted == 2 && counts.refused == 0)
+        realm.refresh()
+        #expect(Array(realm.objects(Memo.self)).map(\.text) == [nil, "a"])
     }
 
     @Test("The dump names tables, columns and versions")
