@@ -72,12 +72,9 @@ struct ObjectParser {
         case (.list, .array(let values)), (.set, .array(let values)):
             return .elements(try values.map { try single($0, column, depth) })
         case (.dictionary, .object(let members)):
-            var keys: Set<String> = []
+            // The parser has refused equal keys. Two spellings of one text are two keys.
             return .entries(
                 try members.map { member in
-                    guard keys.insert(member.key).inserted else {
-                        throw Problem(message: "the key '\(member.key)' is given twice")
-                    }
                     try check(member.key)
                     return (member.key, try single(member.value, column, depth))
                 })

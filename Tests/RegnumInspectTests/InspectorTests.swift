@@ -17,6 +17,10 @@ final class Memo: Object {
     @Persisted var text: String?
 }
 
+final class Chart: Object {
+    @Persisted var marks: Map<String, Int>
+}
+
 final class Fleet: Object {
     @Persisted var name = ""
     @Persisted var ships: List<Ship>
@@ -87,24 +91,44 @@ struct InspectorTests {
 
     @Test("A null in a class of one property is imported from the CSV that was written for it")
     func singleNull() throws {
+        let text = CSVText.record(["text"]) + CSVText.record([nil]) + CSVText.record(["a"])
+        try importing("Memo") {
+            try $0.putCSV(CSVReader(ByteSource(Array(text.utf8))))
+        } check: { realm in
+            #expect(Array(realm.objects(Memo.self)).map(\.text) == [nil, "a"])
+        }
+    }
+
+    @Test("Two keys of a map that differ only in their spelling are imported")
+    func spellings() throws {
+        let text = #"{"marks": {"\#u{e9}": 1, "e\#u{301}": 2}}"#
+        try importing("Chart") {
+            try $0.putJSON(JSONObjectsReader(ByteSource(Array(text.utf8))))
+        } check: { realm in
+            #expect(realm.objects(Chart.self).first?.marks.count == 2)
+        }
+    }
+
+    /// Imports objects of a class into a new file. None must be refused.
+    private func importing(
+        _ className: String, _ body: (inout ObjectImport) throws -> Void, check: (Realm) throws -> Void
+    ) throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "inspect-\(UUID().uuidString)", isDirectory: true)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let url = folder.appendingPathComponent("memos.realm")
-        let realm = try Realm(configuration: Realm.Configuration(fileURL: url, objectTypes: [Memo.self]))
-        let text = CSVText.record(["text"]) + CSVText.record([nil]) + CSVText.record(["a"])
-        let editor = try Inspector(fileURL: url).beginEditing("Memo")
-        var run = ObjectImport(editor) {
-            Issue.record("\($0): \($1)")
-        } progress: { _ in
-        }
-        try run.putCSV(CSVReader(ByteSource(Array(text.utf8))))
+        let url = folder.appendingPathComponent("import.realm")
+        let realm = try Realm(
+            configuration: Realm.Configuration(fileURL: url, objectTypes: [Memo.self, Chart.self]))
+        let editor = try Inspector(fileURL: url).beginEditing(className)
+        var run = ObjectImport(
+            editor, refused: { line, reason in Issue.record("\(line): \(reason)") }, progress: { _ in })
+        try body(&run)
         let counts = try run.finish()
+        #expect(counts.refused == 0)
         try editor.commit()
-        #expect(counts.inserted == 2 && counts.refused == 0)
         realm.refresh()
-        #expect(Array(realm.objects(Memo.self)).map(\.text) == [nil, "a"])
+        try check(realm)
     }
 
     @Test("The dump names tables, columns and versions")

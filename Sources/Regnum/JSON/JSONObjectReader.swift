@@ -251,8 +251,8 @@ extension JSONObjectReader {
         return Int(exactly: number)
     }
 
-    /// A value of any type. A number is an Int if it has neither a fraction nor an exponent, otherwise a Double; it is a
-    /// decimal if an Int cannot hold it.
+    /// A value of any type. A number without a fraction and an exponent is an Int, or a decimal if an Int cannot hold
+    /// it; any other is a Double.
     private static func any(_ json: JSONValue, _ depth: Int) throws(JSONObjectError) -> Any {
         switch json {
         case .null: return NSNull()
