@@ -19,6 +19,7 @@ final class Memo: Object {
 
 final class Chart: Object {
     @Persisted var marks: Map<String, Int>
+    @Persisted var values: MutableSet<AnyRealmValue>
 }
 
 final class Fleet: Object {
@@ -109,9 +110,21 @@ struct InspectorTests {
         }
     }
 
-    /// Imports objects of a class into a new file. None must be refused.
+    @Test("A list as an element of a set is refused")
+    func nestedSet() throws {
+        let text = #"[{"values": [1, [2]]}, {"values": [{"a": 1}]}, {"values": [1, {"$numberDouble": "2"}]}]"#
+        let reason = "property 'values': a set cannot hold lists or dictionaries"
+        try importing("Chart", refusing: [reason, reason]) {
+            try $0.putJSON(JSONObjectsReader(ByteSource(Array(text.utf8))))
+        } check: { realm in
+            #expect(realm.objects(Chart.self).first?.values.count == 2)
+        }
+    }
+
+    /// Imports objects of a class into a new file, and compares the reasons for which objects are refused.
     private func importing(
-        _ className: String, _ body: (inout ObjectImport) throws -> Void, check: (Realm) throws -> Void
+        _ className: String, refusing reasons: [String] = [], _ body: (inout ObjectImport) throws -> Void,
+        check: (Realm) throws -> Void
     ) throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "inspect-\(UUID().uuidString)", isDirectory: true)
@@ -121,11 +134,11 @@ struct InspectorTests {
         let realm = try Realm(
             configuration: Realm.Configuration(fileURL: url, objectTypes: [Memo.self, Chart.self]))
         let editor = try Inspector(fileURL: url).beginEditing(className)
-        var run = ObjectImport(
-            editor, refused: { line, reason in Issue.record("\(line): \(reason)") }, progress: { _ in })
+        var found: [String] = []
+        var run = ObjectImport(editor, refused: { _, reason in found.append(reason) }, progress: { _ in })
         try body(&run)
         let counts = try run.finish()
-        #expect(counts.refused == 0)
+        #expect(found == reasons && counts.refused == reasons.count)
         try editor.commit()
         realm.refresh()
         try check(realm)

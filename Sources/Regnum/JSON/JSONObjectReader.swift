@@ -154,6 +154,9 @@ package struct JSONObjectReader {
         }
         if property.shape.type == .object { return try link(json, property, depth) }
         let value = try value(json, property)
+        if property.isSet, property.shape.type == .any, value is [Any] || value is [String: Any] {
+            throw JSONObjectError("a set cannot hold arrays or objects")
+        }
         guard refusesUnknownCases ? property.represents(value) : property.accepts(value) else {
             throw JSONObjectError("\(Self.shown(json)) is no value of the property's type")
         }
