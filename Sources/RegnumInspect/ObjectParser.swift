@@ -199,6 +199,9 @@ struct ObjectParser {
             }
         case (.decimal128, .number(let text)), (.decimal128, .string(let text)):
             let decimal = DecimalBits(text)
+            if decimal.isInfinite, !text.lowercased().contains("inf") {
+                throw Problem(message: "\(text) is out of range")
+            }
             if !decimal.isNaN || DecimalBits.isNaNText(text) { return .decimal128(decimal.low, decimal.high) }
         default: break
         }

@@ -20,6 +20,7 @@ final class Memo: Object {
 final class Chart: Object {
     @Persisted var marks: Map<String, Int>
     @Persisted var values: MutableSet<AnyRealmValue>
+    @Persisted var price: Decimal128
 }
 
 final class Fleet: Object {
@@ -107,6 +108,17 @@ struct InspectorTests {
             try $0.putJSON(JSONObjectsReader(ByteSource(Array(text.utf8))))
         } check: { realm in
             #expect(realm.objects(Chart.self).first?.marks.count == 2)
+        }
+    }
+
+    @Test("A decimal that is out of range is refused, an infinity is imported")
+    func decimals() throws {
+        let text = #"[{"price": 1e7000}, {"price": "-1e6145"}, {"price": "inf"}]"#
+        let reasons = ["1e7000", "-1e6145"].map { "property 'price': \($0) is out of range" }
+        try importing("Chart", refusing: reasons) {
+            try $0.putJSON(JSONObjectsReader(ByteSource(Array(text.utf8))))
+        } check: { realm in
+            #expect(realm.objects(Chart.self).map(\.price.stringValue) == ["Inf"])
         }
     }
 
