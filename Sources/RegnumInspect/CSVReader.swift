@@ -23,11 +23,14 @@ public struct CSVReader {
 
     private var source: ByteSource
     private let separator: UInt8
+    private let limit: Int
     private var line = 1
 
-    public init(_ source: ByteSource, separator: UInt8 = UInt8(ascii: ",")) {
+    /// `limit` is for tests.
+    public init(_ source: ByteSource, separator: UInt8 = UInt8(ascii: ","), limit: Int = CSVReader.recordLimit) {
         self.source = source
         self.separator = separator
+        self.limit = limit
         if self.source.peek(3) == [0xef, 0xbb, 0xbf] { self.source.skip(3) }
     }
 
@@ -47,7 +50,7 @@ public struct CSVReader {
         while true {
             record.fields.append(try field(&length, record.line))
             length += Self.fieldByteCount
-            guard length <= Self.recordLimit else { throw try problem(Self.tooLong, record.line) }
+            guard length <= limit else { throw try problem(Self.tooLong, record.line) }
             guard let byte = try source.peekByte() else { return record }
             if byte == separator {
                 source.skip(1)
@@ -74,7 +77,7 @@ public struct CSVReader {
             }
             bytes.append(byte)
             source.skip(1)
-            guard length + bytes.count <= Self.recordLimit else { throw try problem(Self.tooLong, start) }
+            guard length + bytes.count <= limit else { throw try problem(Self.tooLong, start) }
         }
         length += bytes.count
         return CSVField(try text(bytes, start), isQuoted: false)
@@ -99,8 +102,8 @@ public struct CSVReader {
             if byte == 0x0a { line += 1 }
             if byte == 0x0d, try source.peekByte() != 0x0a { line += 1 }
             bytes.append(byte)
-            guard length + bytes.count <= Self.recordLimit else {
-                throw Problem(line: start, message: Self.tooLong)
+            guard length + bytes.count <= limit else {
+                throw try problem(Self.tooLong, start)
             }
         }
         throw Problem(line: start, message: "a quotation mark is not closed")

@@ -73,7 +73,9 @@ public final class ObjectEditor {
     /// Stores the object of a CSV record. Throws `RefusedObject`, or `InspectionError` if reading or writing the file
     /// fails.
     public func put(fields values: [CSVField], line: Int) throws -> Outcome {
-        guard values.count == fields.count else {
+        // `CSVText` writes a single null as two empty fields.
+        let isNull = fields.count == 1 && values == [CSVField(""), CSVField("")]
+        guard values.count == fields.count || isNull else {
             throw RefusedObject(line: line, description: "it has \(values.count) fields, not \(fields.count)")
         }
         var members: [JSONMember] = []

@@ -69,15 +69,21 @@ struct ObjectParser {
     func value(_ json: JSONValue, of column: ColumnDefinition, _ depth: Int = 0) throws -> PlannedValue {
         switch (column.collection, json) {
         case (.none, _): return try single(json, column, depth)
-        case (.list, .array(let values)), (.set, .array(let values)):
-            return .elements(try values.map { try single($0, column, depth) })
+        case (.list, .array(let values)): return .elements(try values.map { try single($0, column, depth) })
+        case (.set, .array(let values)):
+            return .elements(
+                try values.map { json in
+                    let element = try single(json, column, depth)
+                    switch element {
+                    case .value(.list), .value(.dictionary):
+                        throw Problem(message: "a set cannot hold lists or dictionaries")
+                    default: return element
+                    }
+                })
         case (.dictionary, .object(let members)):
-            var keys: Set<String> = []
+            // The parser has refused equal keys. Two spellings of one text are two keys.
             return .entries(
                 try members.map { member in
-                    guard keys.insert(member.key).inserted else {
-                        throw Problem(message: "the key '\(member.key)' is given twice")
-                    }
                     try check(member.key)
                     return (member.key, try single(member.value, column, depth))
                 })
@@ -193,6 +199,9 @@ struct ObjectParser {
             }
         case (.decimal128, .number(let text)), (.decimal128, .string(let text)):
             let decimal = DecimalBits(text)
+            if decimal.isInfinite, !text.lowercased().contains("inf") {
+                throw Problem(message: "\(text) is out of range")
+            }
             if !decimal.isNaN || DecimalBits.isNaNText(text) { return .decimal128(decimal.low, decimal.high) }
         default: break
         }

@@ -13,6 +13,16 @@ final class Ship: Object {
     @Persisted var fleet: Fleet?
 }
 
+final class Memo: Object {
+    @Persisted var text: String?
+}
+
+final class Chart: Object {
+    @Persisted var marks: Map<String, Int>
+    @Persisted var values: MutableSet<AnyRealmValue>
+    @Persisted var price: Decimal128
+}
+
 final class Fleet: Object {
     @Persisted var name = ""
     @Persisted var ships: List<Ship>
@@ -79,6 +89,71 @@ struct InspectorTests {
             #expect(after.reachablePages < before.reachablePages)
             #expect(after.freePages + after.pendingPages > before.freePages + before.pendingPages)
         }
+    }
+
+    @Test("A null in a class of one property is imported from the CSV that was written for it")
+    func singleNull() throws {
+        let text = CSVText.record(["text"]) + CSVText.record([nil]) + CSVText.record(["a"])
+        try importing("Memo") {
+            try $0.putCSV(CSVReader(ByteSource(Array(text.utf8))))
+        } check: { realm in
+            #expect(Array(realm.objects(Memo.self)).map(\.text) == [nil, "a"])
+        }
+    }
+
+    @Test("Two keys of a map that differ only in their spelling are imported")
+    func spellings() throws {
+        let text = #"{"marks": {"\#u{e9}": 1, "e\#u{301}": 2}}"#
+        try importing("Chart") {
+            try $0.putJSON(JSONObjectsReader(ByteSource(Array(text.utf8))))
+        } check: { realm in
+            #expect(realm.objects(Chart.self).first?.marks.count == 2)
+        }
+    }
+
+    @Test("A decimal that is out of range is refused, an infinity is imported")
+    func decimals() throws {
+        let text = #"[{"price": 1e7000}, {"price": "-1e6145"}, {"price": "inf"}]"#
+        let reasons = ["1e7000", "-1e6145"].map { "property 'price': \($0) is out of range" }
+        try importing("Chart", refusing: reasons) {
+            try $0.putJSON(JSONObjectsReader(ByteSource(Array(text.utf8))))
+        } check: { realm in
+            #expect(realm.objects(Chart.self).map(\.price.stringValue) == ["Inf"])
+        }
+    }
+
+    @Test("A list as an element of a set is refused")
+    func nestedSet() throws {
+        let text = #"[{"values": [1, [2]]}, {"values": [{"a": 1}]}, {"values": [1, {"$numberDouble": "2"}]}]"#
+        let reason = "property 'values': a set cannot hold lists or dictionaries"
+        try importing("Chart", refusing: [reason, reason]) {
+            try $0.putJSON(JSONObjectsReader(ByteSource(Array(text.utf8))))
+        } check: { realm in
+            #expect(realm.objects(Chart.self).first?.values.count == 2)
+        }
+    }
+
+    /// Imports objects of a class into a new file, and compares the reasons for which objects are refused.
+    private func importing(
+        _ className: String, refusing reasons: [String] = [], _ body: (inout ObjectImport) throws -> Void,
+        check: (Realm) throws -> Void
+    ) throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "inspect-\(UUID().uuidString)", isDirectory: true)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let url = folder.appendingPathComponent("import.realm")
+        let realm = try Realm(
+            configuration: Realm.Configuration(fileURL: url, objectTypes: [Memo.self, Chart.self]))
+        let editor = try Inspector(fileURL: url).beginEditing(className)
+        var found: [String] = []
+        var run = ObjectImport(editor, refused: { _, reason in found.append(reason) }, progress: { _ in })
+        try body(&run)
+        let counts = try run.finish()
+        #expect(found == reasons && counts.refused == reasons.count)
+        try editor.commit()
+        realm.refresh()
+        try check(realm)
     }
 
     @Test("The dump names tables, columns and versions")

@@ -8,12 +8,20 @@ import Testing
 @Suite struct ReaderTests {
     @Test("A record without a line end is refused at its limit, however many or long its fields are")
     func longRecords() throws {
-        let long = CSVReader.recordLimit + 1
+        let long = 1_001
         for text in [Array(repeating: UInt8(ascii: ","), count: long / 32 + 1), Array(repeating: 0x61, count: long)] {
-            var reader = CSVReader(ByteSource(text + Array("\nlast\n".utf8)))
+            var reader = CSVReader(ByteSource(text + Array("\nlast\n".utf8)), limit: 1_000)
             #expect(throws: CSVReader.Problem.self) { try reader.next() }
             #expect(try reader.next()?.fields.map(\.text) == ["last"])
         }
+    }
+
+    @Test("After a quoted field that is too long, reading continues with the next line, not within the field")
+    func longQuotedField() throws {
+        let long = [UInt8(ascii: "\"")] + Array(repeating: 0x61, count: 1_001)
+        var reader = CSVReader(ByteSource(long + Array(",rest\nlast\n".utf8)), limit: 1_000)
+        #expect(throws: CSVReader.Problem.self) { try reader.next() }
+        #expect(try reader.next()?.fields.map(\.text) == ["last"])
     }
 
     private func records(_ text: String, _ chunk: Int = .max) throws -> [[String]] {

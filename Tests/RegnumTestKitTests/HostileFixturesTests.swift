@@ -16,6 +16,7 @@ class HostileRow: Object {
     @Persisted var words: Map<String, String>
     @Persisted var any: AnyRealmValue
     @Persisted var anys: List<AnyRealmValue>
+    @Persisted var anySet: MutableSet<AnyRealmValue>
     @Persisted var part: HostilePart?
     @Persisted(originProperty: "next") var previous: LinkingObjects<HostileRow>
 }
@@ -45,6 +46,10 @@ struct HostileFixturesTests {
         (#"{"HostileRow": [{"words": {"a.b": "b"}}]}"#, "HostileRow[0].words: a key must not start with '$'"),
         (#"{"HostileRow": [{"any": {"$a": 1}}]}"#, "HostileRow[0].any: a key must not start with '$'"),
         (#"{"HostileRow": [{"previous": []}]}"#, "HostileRow[0].previous"),
+        (#"{"HostileRow": [{"anySet": [1, [2]]}]}"#, "HostileRow[0].anySet[1]: a set cannot hold arrays or objects"),
+        (#"{"HostileRow": [{"anySet": [{"a": 2}]}]}"#, "HostileRow[0].anySet[0]: a set cannot hold arrays or objects"),
+        (#"{"HostileRow": [], "HostileRow": []}"#, "fixture: is not valid JSON"),
+        (#"{"HostileRow": [{"any": true, "any": 1}]}"#, "fixture: is not valid JSON"),
         (#"{"HostilePart": [{}]}"#, "HostilePart: is embedded"),
     ]
 

@@ -3,7 +3,8 @@
 // are checked before anything is stored, so that JSON from outside cannot cause a programmer error. Used by
 // `Realm.decode(_:as:)` and by the fixtures of the test kit.
 
-internal import Foundation
+package import Foundation
+package import RegnumSystem
 
 package struct JSONObjectReader {
     /// Members that are no properties of the class are skipped, and so are linking objects.
@@ -55,27 +56,36 @@ package struct JSONObjectReader {
 
     // MARK: Reading
 
+    /// Parses a JSON text in UTF-8. A byte order mark at the start is skipped.
+    package static func parsed(_ json: Data) throws(JSONParser.Problem) -> JSONValue {
+        var bytes = [UInt8](json)
+        if bytes.starts(with: [0xef, 0xbb, 0xbf]) { bytes.removeFirst(3) }
+        return try JSONParser.parse(bytes)
+    }
+
     /// Returns the values of an object by property, for `create`. `depth` is the number of objects around it.
     package func object(
-        _ json: Any, ofClass name: String, depth: Int = 0
+        _ json: JSONValue, ofClass name: String, depth: Int = 0
     ) throws(JSONObjectError) -> [String: Any] {
         guard let schema = classes[name] else { throw JSONObjectError("the realm has no class '\(name)'") }
-        guard let members = json as? [String: Any] else {
+        guard case .object(let members) = json else {
             throw JSONObjectError("must be an object by property, not \(Self.shown(json))")
         }
         if depth >= Self.depthLimit {
             throw JSONObjectError("objects are nested more than \(Self.depthLimit) levels deep")
         }
         var value: [String: Any] = [:]
-        for (member, json) in members {
-            guard let property = schema.property(named: member) else {
+        for member in members {
+            guard let property = schema.property(named: member.key) else {
                 if ignoresUnknownMembers { continue }
-                throw JSONObjectError("'\(name)' has no property '\(member)'")
+                throw JSONObjectError("'\(name)' has no property '\(member.key)'")
             }
             if property.isComputed, ignoresUnknownMembers { continue }
-            do throws(JSONObjectError) { value[member] = try content(json, property, depth) } catch {
-                throw error.inside(".\(member)")
+            let new: Any
+            do throws(JSONObjectError) { new = try content(member.value, property, depth) } catch {
+                throw error.inside(".\(member.key)")
             }
+            try Self.add(new, member.key, to: &value)
         }
         try checkKey(value, schema)
         return value
@@ -90,9 +100,11 @@ package struct JSONObjectReader {
         throw JSONObjectError("has no primary key '\(key.name)'")
     }
 
-    private func content(_ json: Any, _ property: ClassProperty, _ depth: Int) throws(JSONObjectError) -> Any {
+    private func content(
+        _ json: JSONValue, _ property: ClassProperty, _ depth: Int
+    ) throws(JSONObjectError) -> Any {
         if property.isList || property.isSet {
-            guard let list = json as? [Any] else { throw JSONObjectError("must be an array") }
+            guard case .array(let list) = json else { throw JSONObjectError("must be an array") }
             var elements: [Any] = []
             elements.reserveCapacity(list.count)
             for (index, json) in list.enumerated() {
@@ -103,31 +115,48 @@ package struct JSONObjectReader {
             return elements
         }
         guard property.isMap else { return try element(json, property, depth) }
-        guard let members = json as? [String: Any] else { throw JSONObjectError("must be an object by key") }
+        guard case .object(let members) = json else { throw JSONObjectError("must be an object by key") }
         var entries: [String: Any] = [:]
-        for (key, json) in members {
-            try Self.check(key: key)
-            do throws(JSONObjectError) { entries[key] = try element(json, property, depth) } catch {
-                throw error.inside(".\(key)")
+        for member in members {
+            try Self.check(key: member.key)
+            let new: Any
+            do throws(JSONObjectError) { new = try element(member.value, property, depth) } catch {
+                throw error.inside(".\(member.key)")
             }
+            try Self.add(new, member.key, to: &entries)
         }
         return entries
     }
 
     private static func check(key: String) throws(JSONObjectError) {
-        if key.hasPrefix("$") || key.contains(".") {
-            throw JSONObjectError("a key must not start with '$' nor contain '.': '\(key)'")
+        if key.utf8.count > ByteLimits.string { throw JSONObjectError("a key is too long to be stored") }
+        if keyProblem(key) != nil {
+            throw JSONObjectError("a key must not start with '$' nor contain '.': '\(shown(.string(key)))'")
         }
     }
 
+    /// Adds an entry. The parser distinguishes keys by their bytes; a dictionary does not distinguish two spellings of
+    /// one text, such as "\u{e9}" and "e\u{301}".
+    private static func add(
+        _ value: Any, _ key: String, to entries: inout [String: Any]
+    ) throws(JSONObjectError) {
+        if entries.updateValue(value, forKey: key) == nil { return }
+        throw JSONObjectError("the member '\(shown(.string(key)))' occurs twice, in two spellings")
+    }
+
     /// A value that the property, or an element of it, can hold.
-    private func element(_ json: Any, _ property: ClassProperty, _ depth: Int) throws(JSONObjectError) -> Any {
-        if json is NSNull {
+    private func element(
+        _ json: JSONValue, _ property: ClassProperty, _ depth: Int
+    ) throws(JSONObjectError) -> Any {
+        if case .null = json {
             if property.shape.isOptional || property.shape.type == .any { return NSNull() }
             throw JSONObjectError("must not be null")
         }
         if property.shape.type == .object { return try link(json, property, depth) }
         let value = try value(json, property)
+        if property.isSet, property.shape.type == .any, value is [Any] || value is [String: Any] {
+            throw JSONObjectError("a set cannot hold arrays or objects")
+        }
         guard refusesUnknownCases ? property.represents(value) : property.accepts(value) else {
             throw JSONObjectError("\(Self.shown(json)) is no value of the property's type")
         }
@@ -135,9 +164,11 @@ package struct JSONObjectReader {
         return property.shape.type == .float ? Float(value as? Double ?? 0) : value
     }
 
-    private func link(_ json: Any, _ property: ClassProperty, _ depth: Int) throws(JSONObjectError) -> Any {
+    private func link(
+        _ json: JSONValue, _ property: ClassProperty, _ depth: Int
+    ) throws(JSONObjectError) -> Any {
         let name = property.targetName ?? ""
-        if json is [String: Any] {
+        if case .object = json {
             return Link(className: name, value: try object(json, ofClass: name, depth: depth + 1))
         }
         guard let schema = classes[name], let place = schema.primaryKey else {
@@ -148,106 +179,121 @@ package struct JSONObjectReader {
     }
 
     /// Text of a JSON value for messages, at most about a hundred characters.
-    private static func shown(_ json: Any) -> String {
-        let text = json as? String ?? "\(json)"
-        return text.count <= 100 ? text : String(text.prefix(100)) + "..."
+    private static func shown(_ json: JSONValue) -> String {
+        switch json {
+        case .null: return "null"
+        case .bool(let value): return value ? "true" : "false"
+        case .number(let text), .string(let text):
+            let start = text.prefix(100)
+            return start.endIndex == text.endIndex ? text : "\(start)..."
+        case .array: return "an array"
+        case .object: return "an object"
+        }
     }
 }
 
 // MARK: Values
 
 extension JSONObjectReader {
-    private func value(_ json: Any, _ property: ClassProperty) throws(JSONObjectError) -> Any {
-        func wanted(_ words: String) -> JSONObjectError {
-            JSONObjectError("must be \(words), not \(Self.shown(json))")
+    private func value(_ json: JSONValue, _ property: ClassProperty) throws(JSONObjectError) -> Any {
+        let type = property.shape.type
+        switch (type, json) {
+        case (.bool, .bool(let value)): return value
+        case (.int, .number(let text)):
+            if let number = Self.whole(text) { return number }
+        case (.float, .number(let text)), (.double, .number(let text)):
+            if let number = Double(text), number.isFinite { return number }
+        case (.decimal128, .number(let text)), (.decimal128, .string(let text)):
+            if property.accepts(text), let number = try? Decimal128(string: text) { return number }
+        case (.string, .string(let text)): return text
+        case (.data, .string(let text)):
+            if let data = Data(base64Encoded: text) { return data }
+        case (.date, .number(let text)):
+            if let seconds = Double(text), abs(seconds) < 9.2e18 { return Date(timeIntervalSince1970: seconds) }
+        case (.date, .string(let text)):
+            if let date = Self.date(text) { return date }
+        case (.UUID, .string(let text)):
+            if let uuid = UUID(uuidString: text) { return uuid }
+        case (.objectId, .string(let text)):
+            if let id = try? ObjectId(string: text) { return id }
+        case (.any, _): return try Self.any(json, 0)
+        case (.linkingObjects, _): throw JSONObjectError("is not stored: it follows from links")
+        default: break
         }
-        switch property.shape.type {
-        case .date: return try date(json, wanted)
-        case .data:
-            guard let data = (json as? String).flatMap({ Data(base64Encoded: $0) }) else { throw wanted("base64") }
-            return data
-        case .UUID:
-            guard let uuid = (json as? String).flatMap(UUID.init(uuidString:)) else { throw wanted("a UUID") }
-            return uuid
-        case .objectId:
-            guard let id = (json as? String).flatMap({ try? ObjectId(string: $0) }) else {
-                throw wanted("24 hexadecimal digits")
-            }
-            return id
-        case .decimal128:
-            if let number = Self.whole(json) { return Decimal128(integerLiteral: Int64(number)) }
-            guard let text = Self.decimalText(json), property.accepts(text), let number = try? Decimal128(string: text)
-            else { throw wanted("a decimal number as a text") }
-            return number
-        case .bool:
-            guard let bool = json as? Bool else { throw wanted("true or false") }
-            return bool
-        case .int:
-            guard let number = Self.whole(json) else {
-                throw wanted(json is NSNumber ? "a whole number that fits the type" : "a whole number")
-            }
-            return number
-        case .float, .double:
-            guard let number = Self.number(json) else { throw wanted("a number") }
-            return number
-        case .string:
-            guard let text = json as? String else { throw wanted("a text") }
-            return text
-        case .any:
-            try check(any: json, 0)
-            return json
-        case .linkingObjects: throw JSONObjectError("is not stored: it follows from links")
-        case .object: throw wanted("an object")
+        throw JSONObjectError("must be \(Self.wanted(type, json)), not \(Self.shown(json))")
+    }
+
+    /// The form of a type in JSON, for messages.
+    private static func wanted(_ type: PropertyType, _ json: JSONValue) -> String {
+        let isNumber = if case .number = json { true } else { false }
+        return switch type {
+        case .bool: "true or false"
+        case .int: isNumber ? "a whole number that fits the type" : "a whole number"
+        case .float, .double: isNumber ? "a number that fits the type" : "a number"
+        case .decimal128: "a decimal number"
+        case .string: "a text"
+        case .data: "base64"
+        case .date:
+            isNumber ? "seconds since 1970 of a date that can be stored" : "an ISO 8601 text or seconds since 1970"
+        case .UUID: "a UUID"
+        case .objectId: "24 hexadecimal digits"
+        case .any, .object, .linkingObjects: "an object"
         }
     }
 
-    private func date(
-        _ json: Any, _ wanted: (String) -> JSONObjectError
-    ) throws(JSONObjectError) -> Date {
-        if let seconds = Self.number(json) {
-            guard abs(seconds) < 9.2e18 else { throw wanted("seconds since 1970 of a date that can be stored") }
-            return Date(timeIntervalSince1970: seconds)
-        }
-        guard let date = (json as? String).flatMap(Self.parsedDate) else {
-            throw wanted("an ISO 8601 text or seconds since 1970")
-        }
-        return date
-    }
-
-    private static func parsedDate(_ text: String) -> Date? {
+    private static func date(_ text: String) -> Date? {
         (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
             ?? (try? Date(text, strategy: .iso8601))
     }
 
-    /// The value as an Int. Nil also for a number that an Int cannot hold, for which a cast would give another number.
-    private static func whole(_ json: Any) -> Int? {
-        guard let decimal = json as? NSDecimalNumber else { return json as? Int }
-        return decimal.decimalValue == Decimal(Int.min) ? .min : nil
+    /// The number as an Int; nil if it has a fraction, or if an Int cannot hold it. 3.0 and 2e3 are whole numbers.
+    private static func whole(_ text: String) -> Int? {
+        if let number = Int(text) { return number }
+        // A larger Double may be a rounded number.
+        guard let number = Double(text), abs(number) < 0x1p53 else { return nil }
+        return Int(exactly: number)
     }
 
-    /// The text of a decimal. A number with a fraction has been rounded by the parser; its shortest text is that of the
-    /// JSON if it had at most 15 digits.
-    private static func decimalText(_ json: Any) -> String? {
-        if let text = json as? String { return text }
-        guard let number = json as? NSNumber else { return nil }
-        return number is NSDecimalNumber ? number.stringValue : "\(number.doubleValue)"
+    /// A value of any type. A number without a fraction and an exponent is an Int, or a decimal if an Int cannot hold
+    /// it; any other is a Double.
+    private static func any(_ json: JSONValue, _ depth: Int) throws(JSONObjectError) -> Any {
+        switch json {
+        case .null: return NSNull()
+        case .bool(let value): return value
+        case .number(let text): return try anyNumber(text)
+        case .string(let text):
+            if text.utf8.count > ByteLimits.string { throw JSONObjectError("a text is too long to be stored") }
+            return text
+        case .array(let values):
+            try check(depth: depth)
+            var elements: [Any] = []
+            elements.reserveCapacity(values.count)
+            for value in values { elements.append(try any(value, depth + 1)) }
+            return elements
+        case .object(let members):
+            try check(depth: depth)
+            var entries: [String: Any] = [:]
+            for member in members {
+                try check(key: member.key)
+                try add(any(member.value, depth + 1), member.key, to: &entries)
+            }
+            return entries
+        }
     }
 
-    private static func number(_ json: Any) -> Double? { (json as? Double) ?? (json as? NSNumber)?.doubleValue }
+    private static func anyNumber(_ text: String) throws(JSONObjectError) -> Any {
+        if let number = Int(text) { return number }
+        let isWhole = !text.contains { $0 == "." || $0 == "e" || $0 == "E" }
+        // A decimal has up to 34 digits.
+        if isWhole, text.utf8.count <= 34, let number = try? Decimal128(string: text) { return number }
+        guard let number = Double(text), number.isFinite else {
+            throw JSONObjectError("must be a number that can be stored, not \(shown(.number(text)))")
+        }
+        return number
+    }
 
-    private func check(any json: Any, _ depth: Int) throws(JSONObjectError) {
-        let elements: [Any]
-        if let members = json as? [String: Any] {
-            for key in members.keys { try Self.check(key: key) }
-            elements = Array(members.values)
-        } else if let list = json as? [Any] {
-            elements = list
-        } else {
-            return
-        }
-        if depth >= Self.depthLimit {
-            throw JSONObjectError("arrays and objects are nested more than \(Self.depthLimit) levels deep")
-        }
-        for element in elements { try check(any: element, depth + 1) }
+    private static func check(depth: Int) throws(JSONObjectError) {
+        if depth < depthLimit { return }
+        throw JSONObjectError("arrays and objects are nested more than \(depthLimit) levels deep")
     }
 }

@@ -3,35 +3,50 @@
 // without a key as nested objects.
 
 internal import Foundation
+internal import RegnumSystem
 
-/// A JSON value to be encoded. Numbers keep their type: in an `NSNumber` a Bool could become a number.
-indirect enum JSONTree: Encodable {
+/// A JSON value to be written. Numbers keep their type: 1.0 is not written as 1, which would be read as an Int.
+indirect enum JSONTree {
     case null
     case bool(Bool)
     case int(Int64)
+    /// A finite number.
     case number(Double)
     case text(String)
     case array([JSONTree])
     case object([String: JSONTree])
 
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
+    private func write(to out: inout String) {
         switch self {
-        case .null: try container.encodeNil()
-        case .bool(let value): try container.encode(value)
-        case .int(let value): try container.encode(value)
-        case .number(let value): try container.encode(value)
-        case .text(let value): try container.encode(value)
-        case .array(let values): try container.encode(values)
-        case .object(let members): try container.encode(members)
+        case .null: out += "null"
+        case .bool(let value): out += value ? "true" : "false"
+        case .int(let value): out += "\(value)"
+        case .number(let value): out += "\(value)"
+        case .text(let value): JSONValue.quote(value, to: &out)
+        case .array(let values):
+            out += "["
+            for (index, value) in values.enumerated() {
+                if index > 0 { out += "," }
+                value.write(to: &out)
+            }
+            out += "]"
+        case .object(let members):
+            out += "{"
+            for (index, member) in members.sorted(by: { $0.key < $1.key }).enumerated() {
+                if index > 0 { out += "," }
+                JSONValue.quote(member.key, to: &out)
+                out += ":"
+                member.value.write(to: &out)
+            }
+            out += "}"
         }
     }
 
     /// The value as UTF-8 text, with sorted members.
-    func data() throws -> Data {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return try encoder.encode(self)
+    var data: Data {
+        var text = ""
+        write(to: &text)
+        return Data(text.utf8)
     }
 }
 
@@ -70,8 +85,11 @@ struct JSONObjectWriter {
         case let map as any AnyMap:
             var members: [String: JSONTree] = [:]
             for (key, value) in map.anyEntries {
-                do throws(JSONObjectError) { members[key] = try tree(value, depth + 1) } catch {
-                    throw error.inside(".\(key)")
+                let new: JSONTree
+                do throws(JSONObjectError) { new = try tree(value, depth + 1) } catch { throw error.inside(".\(key)") }
+                // A map distinguishes two spellings of one text, such as "\u{e9}" and "e\u{301}".
+                if members.updateValue(new, forKey: key) != nil {
+                    throw JSONObjectError("the key '\(key)' occurs twice, in two spellings")
                 }
             }
             return .object(members)
@@ -98,7 +116,7 @@ struct JSONObjectWriter {
         case let value as Double: return try number(value)
         case let value as String: return .text(value)
         case let value as Data: return .text(value.base64EncodedString())
-        case let value as Date: return .text(date(value))
+        case let value as Date: return try date(value)
         case let value as Decimal128: return .text(value.stringValue)
         case let value as ObjectId: return .text(value.stringValue)
         case let value as UUID: return .text(value.uuidString)
@@ -112,8 +130,11 @@ struct JSONObjectWriter {
         return .number(value)
     }
 
-    private static func date(_ date: Date) -> String {
-        Date.ISO8601FormatStyle(includingFractionalSeconds: true).format(date)
+    /// Returns an ISO 8601 text, which has four digits for the year; seconds since 1970 for a date in another year.
+    private static func date(_ date: Date) throws(JSONObjectError) -> JSONTree {
+        let seconds = date.timeIntervalSince1970
+        guard seconds >= -62_135_596_800, seconds < 253_402_300_799 else { return try number(seconds) }
+        return .text(Date.ISO8601FormatStyle(includingFractionalSeconds: true).format(date))
     }
 
     /// Returns the primary key of an object that has one, otherwise the object itself.

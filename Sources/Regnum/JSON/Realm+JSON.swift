@@ -3,6 +3,7 @@
 // of a protocol extension.
 
 public import Foundation
+internal import RegnumSystem
 
 extension RealmAdditions where Self == Realm {
     /// Decodes a JSON array of objects, or a single object, as objects of a class: an object whose primary key exists is
@@ -17,13 +18,14 @@ extension RealmAdditions where Self == Realm {
     /// the defaults of the class. A link is the primary key of an object, or an object, which is added or updated in
     /// the same way. If no object with such a key exists, one with the key and defaults is added, so that objects may
     /// arrive in any order. Embedded objects are objects; lists and sets are arrays; maps are objects. Dates are ISO
-    /// 8601 texts or seconds since 1970, data is base64, UUIDs, ObjectIds and decimals are texts, enums are raw values.
+    /// 8601 texts or seconds since 1970, data is base64, UUIDs and ObjectIds are texts, decimals are texts or numbers,
+    /// enums are raw values. Nothing is rounded: a number that does not fit the type of its property is an error.
     ///
     /// The objects are stored in the open write transaction, or else in one of their own. All values are checked before
     /// the first is stored.
     ///
     /// - Parameters:
-    ///   - json: The text, in UTF-8.
+    ///   - json: The text, in UTF-8. An object that has a member twice is an error.
     ///   - type: The class of the objects.
     ///   - ignoringUnknownMembers: True, the default, to skip members that are no properties. If false, they are errors.
     /// - Returns: The objects, in the order of the text.
@@ -38,9 +40,9 @@ extension RealmAdditions where Self == Realm {
         let realm: Realm = self
         realm.core.check()
         let binding = realm.core.binding(for: type)
-        let content: Any
-        do { content = try JSONSerialization.jsonObject(with: json) } catch {
-            throw JSONObjectError("cannot be parsed: \(error)")
+        let content: JSONValue
+        do throws(JSONParser.Problem) { content = try JSONObjectReader.parsed(json) } catch {
+            throw JSONObjectError("cannot be parsed: \(error.message)")
         }
         var reader = JSONObjectReader(realm.schema)
         reader.ignoresUnknownMembers = ignoringUnknownMembers
@@ -60,8 +62,9 @@ extension RealmAdditions where Self == Realm {
     /// Encodes objects as a JSON array, in the form that `decode(_:as:)` reads.
     ///
     /// Each object has all its stored properties. Links to objects with a primary key are the key, others are nested
-    /// objects. Dates are ISO 8601 texts with milliseconds, data is base64, UUIDs, ObjectIds and decimals are texts,
-    /// enums and custom types have their stored form. Linking objects are left out. Members are sorted by name.
+    /// objects. Dates are ISO 8601 texts with milliseconds, outside the years 1 to 9999 seconds since 1970; data is
+    /// base64; UUIDs, ObjectIds and decimals are texts; enums and custom types have their stored form. Linking objects
+    /// are left out. Members are sorted by name.
     ///
     /// - Parameter objects: Results, a list, an array or another sequence of objects, managed or not.
     /// - Returns: The text, in UTF-8.
@@ -77,7 +80,7 @@ extension RealmAdditions where Self == Realm {
                 throw error.inside("[\(trees.count)]")
             }
         }
-        return try JSONTree.array(trees).data()
+        return JSONTree.array(trees).data
     }
 
     /// Encodes an object as JSON. See `encode(from:)` of several objects.
@@ -85,14 +88,14 @@ extension RealmAdditions where Self == Realm {
         var writer = JSONObjectWriter()
         let tree: JSONTree
         do throws(JSONObjectError) { tree = try writer.tree(of: object) } catch { throw error.ofObject }
-        return try tree.data()
+        return tree.data
     }
 }
 
 extension JSONObjectReader {
     /// Returns the values of the objects of an array, or of a single object.
-    fileprivate func objects(_ json: Any, ofClass name: String) throws(JSONObjectError) -> [[String: Any]] {
-        guard let elements = json as? [Any] else {
+    fileprivate func objects(_ json: JSONValue, ofClass name: String) throws(JSONObjectError) -> [[String: Any]] {
+        guard case .array(let elements) = json else {
             do throws(JSONObjectError) { return [try object(json, ofClass: name)] } catch { throw error.ofObject }
         }
         var values: [[String: Any]] = []

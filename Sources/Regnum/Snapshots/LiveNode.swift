@@ -15,7 +15,12 @@ struct LiveNode: Decoder, SingleValueDecodingContainer {
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     init(value: Any?, path: [any CodingKey]) {
-        self.value = value.flatMap { unwrapped($0) }
+        let present = value.flatMap { unwrapped($0) }
+        if let mixed = present as? AnyRealmValue {
+            self.value = AnyRealmValue._dynamic(mixed)
+        } else {
+            self.value = present
+        }
         codingPath = path
     }
 
@@ -28,9 +33,14 @@ struct LiveNode: Decoder, SingleValueDecodingContainer {
         return .typeMismatch(type, context("The object has \(Swift.type(of: value)) here."))
     }
 
+    private func checkDepth() throws {
+        if codingPath.count > Self.depthLimit { throw DecodingError.dataCorrupted(context(Self.depthMessage)) }
+    }
+
     // MARK: Decoder
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        try checkDepth()
         switch value {
         case let object as ObjectBase: return KeyedDecodingContainer(ObjectContainer<Key>(object, codingPath))
         case let map as any AnyMap: return KeyedDecodingContainer(MapContainer<Key>(map, codingPath))
@@ -39,6 +49,7 @@ struct LiveNode: Decoder, SingleValueDecodingContainer {
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        try checkDepth()
         if let collection = value as? any AnyOwnedCollection, !(value is any AnyMap) {
             return ElementsContainer(collection.anyElements, codingPath)
         }
@@ -56,11 +67,14 @@ struct LiveNode: Decoder, SingleValueDecodingContainer {
     func decode(_ type: String.Type) throws -> String { try scalar(type) }
     func decode(_ type: Double.Type) throws -> Double {
         if let value = value as? Float { return Double(value) }
+        if let value = value as? Int, let exact = Double(exactly: value) { return exact }
         return try scalar(type)
     }
     func decode(_ type: Float.Type) throws -> Float {
-        if let value = value as? Double { return Float(value) }
-        return try scalar(type)
+        if let value = value as? Int, let exact = Float(exactly: value) { return exact }
+        guard let value = value as? Double else { return try scalar(type) }
+        if let number = Float(inRange: value) { return number }
+        throw DecodingError.dataCorrupted(context("\(value) is out of the range of \(type)."))
     }
     func decode(_ type: Int.Type) throws -> Int { try integer(type) }
     func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
@@ -74,10 +88,25 @@ struct LiveNode: Decoder, SingleValueDecodingContainer {
     func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
 
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        if codingPath.count > Self.depthLimit { throw DecodingError.dataCorrupted(context(Self.depthMessage)) }
+        try checkDepth()
         // Dates, data, identifiers and decimals are passed through, not decoded by their own types.
         if !(value is ObjectBase), let value = value as? Value { return value }
+        if let value = converted(to: type) { return value }
         return try Value(from: self)
+    }
+
+    /// The value as a custom type that is stored in this form, or as a URL or Decimal, which their own initialisers
+    /// would expect in several parts. Nil for other types and values.
+    private func converted<Value>(to type: Value.Type) -> Value? {
+        guard let value else { return nil }
+        func open<Custom: _HasPersistedType>(_ type: Custom.Type) -> Any? { Custom._coerced(value) }
+        if let custom = type as? any _HasPersistedType.Type, custom._shape.isCustom { return open(custom) as? Value }
+        if type == URL.self { return (value as? String).flatMap { URL(string: $0) } as? Value }
+        guard type == Decimal.self else { return nil }
+        if let number = value as? Int { return Decimal(number) as? Value }
+        guard let number = value as? Decimal128 else { return nil }
+        let decimal = number.decimalValue
+        return decimal.isNaN && !number.isNaN ? nil : decimal as? Value
     }
 
     private func scalar<Value>(_ type: Value.Type) throws -> Value {
@@ -93,6 +122,14 @@ struct LiveNode: Decoder, SingleValueDecodingContainer {
             throw DecodingError.dataCorrupted(context("\(number) is out of the range of \(type)."))
         }
         return exact
+    }
+}
+
+extension Float {
+    /// The nearest Float; nil for a number that is out of the range of Float.
+    init?(inRange number: Double) {
+        self.init(number)
+        if isInfinite, number.isFinite { return nil }
     }
 }
 

@@ -110,8 +110,9 @@ extension ThreadConfined where Self: ObjectBase {
     /// ```
     ///
     /// Links, also in lists and sets and linking objects, become values of the type that the property has; a type that
-    /// contains itself ends where the links end, after at most 100 levels. Numbers are converted if they fit, enums and
-    /// custom types are decoded from their stored form. A property of a name that the class does not have is nil if it
+    /// contains itself ends where the links end, after at most 100 levels. Numbers are converted if they fit. Enums are
+    /// decoded from their stored form, and so are custom types, unless the property has the custom type itself. A
+    /// String may be a `URL`, a `Decimal128` a `Decimal`. A property of a name that the class does not have is nil if it
     /// is optional, otherwise an error.
     ///
     /// - Returns: The value, which can be passed to any thread or actor.

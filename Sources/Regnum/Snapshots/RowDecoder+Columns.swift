@@ -98,7 +98,7 @@ extension RowDecoder {
     func float(_ slot: Int) -> Float? {
         switch form(slot) {
         case .float: load(slot, Float.self)
-        case .double: load(slot, Double.self).map { Float($0) }
+        case .double: load(slot, Double.self).flatMap { Float(inRange: $0) }
         default: nil
         }
     }
@@ -172,7 +172,9 @@ extension RowDecoder {
             if target != .none { return try linked(type, slot, target, in: linkBinding(slot), key()) }
         default: break
         }
-        if isNil(slot) { return try node(slot, key()).decode(type) }
+        if isNil(slot) || slots[slot].isCustom || type == URL.self || type == Decimal.self {
+            return try node(slot, key()).decode(type)
+        }
         try checkDepth(depth + 1) { codingPath + [key()] }
         return try Value(from: RowField(decoder: self, slot: slot))
     }

@@ -33,6 +33,7 @@ final class RowDecoder {
     /// A property of the class.
     struct Slot {
         let form: Form
+        var isCustom = false
         let column: Int32
         /// Owned by the class's schema; nil for `missing`.
         let property: Unmanaged<ClassProperty>?
@@ -100,7 +101,8 @@ final class RowDecoder {
             let form = Form(property, column)
             (slots + place).initialize(
                 to: Slot(
-                    form: form, column: Int32(column), property: .passUnretained(property),
+                    form: form, isCustom: property.shape.isCustom, column: Int32(column),
+                    property: .passUnretained(property),
                     known: form == .checkedInt || form == .checkedString ? KnownForms() : nil))
         }
         (slots + slotCount).initialize(to: Slot(form: .missing, column: -1, property: nil))

@@ -4,6 +4,7 @@
 
 public import Foundation
 public import Regnum
+internal import RegnumSystem
 
 /// An error in a fixture.
 public struct FixtureError: Error, CustomStringConvertible, Sendable {
@@ -36,17 +37,18 @@ extension RealmAdditions where Self == Realm {
     @discardableResult
     public func seed(json: Data) throws -> [String: Int] {
         let realm: Realm = self
-        let content: Any
-        do { content = try JSONSerialization.jsonObject(with: json) } catch {
-            throw FixtureError(place: "fixture", message: "is not valid JSON: \(error)")
+        let content: JSONValue
+        do throws(JSONParser.Problem) { content = try JSONObjectReader.parsed(json) } catch {
+            throw FixtureError(place: "fixture", message: "is not valid JSON: \(error.message)")
         }
-        guard let classes = content as? [String: Any] else {
+        guard case .object(let classes) = content else {
             throw FixtureError(place: "fixture", message: "must be an object of arrays, one for each class")
         }
         let reader = JSONObjectReader(realm.schema)
         var values: [(name: String, value: [String: Any])] = []
-        for (name, list) in classes.sorted(by: { $0.key < $1.key }) {
-            guard let list = list as? [Any] else {
+        for member in classes.sorted(by: { $0.key < $1.key }) {
+            let name = member.key
+            guard case .array(let list) = member.value else {
                 throw FixtureError(place: name, message: "must be an array of objects")
             }
             if realm.schema[name]?.isEmbedded == true {

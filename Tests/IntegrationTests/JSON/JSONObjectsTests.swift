@@ -134,6 +134,55 @@ struct JSONObjectsTests {
         #expect(dog[0].price == (try Decimal128(string: "19.99")) && dog[0].born == Date(timeIntervalSince1970: 1.5))
     }
 
+    @Test("Numbers keep their digits and their types")
+    func numbers() throws {
+        let realm = try JSONModels.realm()
+        let text = """
+            \u{feff}{"id": "n", "age": 4.0, "price": 1234567890.12345678901234567, "sizes": {"x": 0.30000000000000004},
+            "any": [true, 1, 1.0, 0.30000000000000004, 18446744073709551615, "\u{feff}"]}
+            """
+        let dog = try realm.decode(Self.data(text), as: Dog.self)[0]
+        #expect(dog.age == 4 && dog.price == (try Decimal128(string: "1234567890.12345678901234567")))
+        #expect(dog.sizes["x"] == 0.1 + 0.2)
+        let values: [AnyRealmValue] = [
+            .bool(true), .int(1), .double(1), .double(0.1 + 0.2),
+            .decimal128(try Decimal128(string: "18446744073709551615")), .string("\u{feff}"),
+        ]
+        #expect(dog.any.listValue.map { Array($0) } == values)
+        let other = try JSONModels.realm()
+        let copy = try other.decode(realm.encode(from: dog), as: Dog.self)[0]
+        #expect(copy.any.listValue.map { Array($0.prefix(4)) } == Array(values.prefix(4)))
+        #expect(copy.price == dog.price && copy.sizes["x"] == dog.sizes["x"])
+    }
+
+    @Test("A date in a year without four digits is written as a number, and read again")
+    func distantDates() throws {
+        let realm = try JSONModels.realm()
+        for seconds in [-1e12, -5e10, 0.5, 253_402_300_800, 1e15] {
+            let dog = Dog(value: ["id": "\(seconds)", "born": Date(timeIntervalSince1970: seconds)] as [String: Any])
+            let copy = try realm.decode(realm.encode(from: dog), as: Dog.self)[0]
+            #expect(copy.born == Date(timeIntervalSince1970: seconds))
+        }
+        let endless = Dog(value: ["id": "e", "born": Date(timeIntervalSince1970: .infinity)] as [String: Any])
+        #expect(throws: JSONObjectError.self) { try realm.encode(from: endless) }
+    }
+
+    static let tooLong = String(repeating: "a", count: 1 << 24)
+
+    @Test("A text or a key that is too long for a value of any type throws an error")
+    func longTexts() throws {
+        let realm = try JSONModels.realm()
+        let value = #expect(throws: JSONObjectError.self) {
+            try realm.decode(Self.data(#"{"id": "a", "any": ["\#(Self.tooLong)"]}"#), as: Dog.self)
+        }
+        #expect(value?.description == "any: a text is too long to be stored")
+        let key = #expect(throws: JSONObjectError.self) {
+            try realm.decode(Self.data(#"{"id": "a", "sizes": {"\#(Self.tooLong)": 1}}"#), as: Dog.self)
+        }
+        #expect(key?.description == "sizes: a key is too long to be stored")
+        #expect(realm.isEmpty)
+    }
+
     static let refused: [(text: String, description: String)] = [
         (#"[{"id": "a"}, {"id": "b", "name": 5}]"#, "[1].name: must be a text, not 5"),
         (#"[{"id": "a", "age": 300}]"#, "[0].age: 300 is no value of the property's type"),
@@ -153,6 +202,20 @@ struct JSONObjectsTests {
         (#"[{"name": "a"}]"#, "[0]: has no primary key 'id'"), (#"{"name": "a"}"#, "The JSON has no primary key 'id'"),
         (#"{"id": "a", "age": "x"}"#, "age: must be a whole number, not x"), ("[1]", "[0]: must be an object"),
         ("{", "The JSON cannot be parsed"), ("", "The JSON cannot be parsed"),
+        (#"{"id": "a", "age": true}"#, "age: must be a whole number, not true"),
+        (#"{"id": "a", "age": 4.5}"#, "age: must be a whole number that fits the type, not 4.5"),
+        (#"{"id": "a", "isGood": 1}"#, "isGood: must be true or false, not 1"),
+        (#"{"id": "a", "weight": false}"#, "weight: must be a number, not false"),
+        (#"{"id": "a", "sizes": {"x": 1e400}}"#, "sizes.x: must be a number that fits the type, not 1e400"),
+        (#"{"id": "a", "any": [1e400]}"#, "any: must be a number that can be stored, not 1e400"),
+        (#"{"id": "a", "price": true}"#, "price: must be a decimal number, not true"),
+        (#"{"id": "a", "price": 1e7000}"#, "price: must be a decimal number, not 1e7000"),
+        (#"{"id": "a", "born": true}"#, "born: must be an ISO 8601 text or seconds since 1970, not true"),
+        (#"{"id": "a", "born": 1e400}"#, "born: must be seconds since 1970 of a date that can be stored, not 1e400"),
+        (#"{"id": "a", "id": "b"}"#, "The JSON cannot be parsed: the member 'id' occurs twice in an object"),
+        (#"{"id": "a", "sizes": {"\u00e9": 1, "e\u0301": 2}}"#, "sizes: the member"),
+        (#"{"id": "a", "name": "\ud800"}"#, "The JSON cannot be parsed: a string has an unpaired surrogate"),
+        (#"{"id": "a",}"#, "The JSON cannot be parsed"), (#"{"id": "a", "weight": NaN}"#, "The JSON cannot be parsed"),
     ]
 
     @Test("A value that does not fit throws its path, and nothing is changed", arguments: refused)

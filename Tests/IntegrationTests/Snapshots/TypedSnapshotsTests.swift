@@ -97,6 +97,37 @@ enum TypedValues {
     }
 }
 
+enum CustomValues {
+    /// Stored as an Int; decoded by its own initialiser it would need a key.
+    struct Length: CustomPersistable, Codable {
+        var metres: Int
+        init(_ metres: Int) { self.metres = metres }
+        init(persistedValue: Int) { metres = persistedValue }
+        var persistableValue: Int { metres }
+    }
+
+    class Road: Object {
+        @Persisted(primaryKey: true) var id = 0
+        @Persisted var length = Length(0)
+        @Persisted var optLength: Length?
+        @Persisted var lengths: List<Length>
+        @Persisted var site = ""
+        @Persisted var optSite: String?
+        @Persisted var sites: List<String>
+        @Persisted var toll: Decimal128
+    }
+
+    struct RoadValue: Codable, Sendable, Equatable {
+        var length: Length
+        var optLength: Length?
+        var lengths: [Length]
+        var site: URL
+        var optSite: URL?
+        var sites: [URL]
+        var toll: Decimal
+    }
+}
+
 @Suite("Typed snapshots")
 struct TypedSnapshotsTests {
     private typealias All = Contract.All
@@ -252,6 +283,41 @@ struct TypedSnapshotsTests {
         #expect(try many.detached().snapshot(as: TypedValues.Collections.self) == value)
     }
 
+    struct SiteValue: Codable, Sendable { var site: URL }
+
+    @Test("Values may have custom types, URL for a text, and Decimal for a decimal")
+    func customTypes() throws {
+        let realm = try memoryRealm(CustomValues.Road.self)
+        let road = try realm.write {
+            let road = realm.create(CustomValues.Road.self)
+            road.length = CustomValues.Length(5)
+            road.optLength = CustomValues.Length(6)
+            road.lengths.append(CustomValues.Length(7))
+            road.site = "https://example.org/a"
+            road.optSite = "b"
+            road.sites.append("c")
+            road.toll = try Decimal128(string: "1.25")
+            return road
+        }
+        let value = CustomValues.RoadValue(
+            length: CustomValues.Length(5), optLength: CustomValues.Length(6), lengths: [CustomValues.Length(7)],
+            site: try #require(URL(string: "https://example.org/a")), optSite: URL(string: "b"),
+            sites: [try #require(URL(string: "c"))], toll: try #require(Decimal(string: "1.25")))
+        for object in [road, road.freeze(), road.detached()] {
+            #expect(try object.snapshot(as: CustomValues.RoadValue.self) == value)
+        }
+        try realm.write {
+            road.optLength = nil
+            road.optSite = nil
+            road.site = ""
+        }
+        #expect(throws: DecodingError.self) { try road.snapshot(as: SiteValue.self) }
+        try realm.write { road.site = "d" }
+        let others = try realm.objects(CustomValues.Road.self).snapshots(as: CustomValues.RoadValue.self)
+        #expect(others.count == 1 && others[0].optLength == nil && others[0].optSite == nil)
+        #expect(others[0].site == URL(string: "d"))
+    }
+
     struct OptionalRank: Codable, Sendable { var optRank: TypedValues.Rank? }
     struct OptionalMood: Codable, Sendable { var optMood: TypedValues.Mood? }
     struct AnyRank: Codable, Sendable { var rank: Int }
@@ -270,6 +336,62 @@ struct TypedSnapshotsTests {
         #expect(try all.snapshots(as: OptionalMood.self).map(\.optMood) == [nil, nil])
         #expect(try all.snapshots(as: AnyRank.self).map(\.rank) == [98, 1])
         #expect(throws: DecodingError.self) { try all.snapshots(as: KnownRank.self) }
+    }
+
+    struct Anys: Codable, Sendable, Equatable {
+        var anys: [Int?]
+        var anyMap: [String: Double?]
+    }
+    struct Nested: Codable, Sendable, Equatable { var anys: [[String]] }
+    struct AnyLinks: Codable, Sendable, Equatable { var any: [TypedValues.Key] }
+
+    @Test("Elements of any type become values: nil, collections and objects")
+    func anyElements() throws {
+        let (realm, full, empty) = try Self.realm()
+        let (many, nested) = try realm.write {
+            let many = realm.create(Contract.Many.self)
+            many.anys.append(objectsIn: [.int(1), .none, .int(3)])
+            many.anyMap["half"] = .double(0.5)
+            many.anyMap["two"] = .int(2)
+            many.anyMap["none"] = AnyRealmValue.none
+            let nested = realm.create(Contract.Many.self)
+            nested.anys.append(objectsIn: [.fromArray([.string("a"), .string("b")]), .fromArray([])])
+            full.any = .fromArray([.object(full), .object(empty)])
+            return (many, nested)
+        }
+        let value = Anys(anys: [1, nil, 3], anyMap: ["half": 0.5, "two": 2, "none": nil])
+        #expect(try many.snapshot(as: Anys.self) == value)
+        #expect(try many.detached().snapshot(as: Anys.self) == value)
+        #expect(try nested.snapshot(as: Nested.self).anys == [["a", "b"], []])
+        #expect(try full.snapshot(as: AnyLinks.self).any.map(\.pk) == [1, 2])
+    }
+
+    struct Numbers: Codable, Sendable, Equatable {
+        var int: Double
+        var int8: Float
+        var float: Double
+        var double: Float
+        var optInt: Double?
+    }
+    struct SingleDouble: Codable, Sendable { var double: Float }
+    struct OptionalDouble: Codable, Sendable { var optDouble: Float? }
+
+    @Test("A number is converted to another type if it is in range")
+    func numbers() throws {
+        let (realm, full, _) = try Self.realm()
+        let value = Numbers(int: -3, int8: -8, float: 1.5, double: -2.25, optInt: 0)
+        #expect(try full.snapshot(as: Numbers.self) == value)
+        #expect(try full.detached().snapshot(as: Numbers.self) == value)
+        try realm.write {
+            full.double = 1e300
+            full.optDouble = -1e300
+        }
+        for object in [full, full.detached()] {
+            #expect(throws: DecodingError.self) { try object.snapshot(as: SingleDouble.self) }
+            #expect(throws: DecodingError.self) { try object.snapshot(as: OptionalDouble.self) }
+        }
+        try realm.write { full.double = .infinity }
+        #expect(try full.snapshot(as: SingleDouble.self).double == .infinity)
     }
 
     struct Narrow: Codable, Sendable { var int64: Int16 }
