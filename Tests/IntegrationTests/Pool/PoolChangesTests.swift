@@ -4,6 +4,7 @@
 import Foundation
 import RealmSwift
 import RegnumTestKit
+import Synchronization
 import Testing
 
 @testable import Regnum

@@ -7,6 +7,7 @@ import RealmSwift
 import RegnumEngine
 import RegnumSimulation
 import RegnumTestKit
+import Synchronization
 import Testing
 
 @testable import Regnum
