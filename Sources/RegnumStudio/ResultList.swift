@@ -52,6 +52,9 @@ final class ResultList {
         return Array(try keys(upTo: positions.upperBound)[positions])
     }
 
+    /// The number of objects that are held in memory.
+    var keptCount: Int { found?.count ?? 0 }
+
     /// All objects.
     func all() throws -> [ObjectKey] { try keys(0..<count) }
 

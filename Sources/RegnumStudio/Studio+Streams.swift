@@ -11,7 +11,7 @@ extension Studio {
     private static let longestWait = Duration.seconds(20)
     private static let pause = Duration.milliseconds(100)
 
-    /// Waits until there is a newer version than `after`, at most as long as `wait` (in ms) says. Returns the newest
+    /// Waits until there is another version than `after`, at most as long as `wait` (in ms) says. Returns the newest
     /// version and the classes that have changed since then.
     func changes(_ call: StudioCall) async throws -> StudioResponse {
         let seen = try call.number("after", 0...Int.max, default: 0)
@@ -57,13 +57,15 @@ extension Studio {
 }
 
 extension StudioFile {
-    /// The newest version, and the classes that have changed after `version`; nil if there is no newer one.
+    /// The newest version, and the classes that have changed after `version`; nil if that is the newest one. If the
+    /// newest one is older, as the file was replaced, everything has changed.
     func changes(since version: UInt64) throws -> JSONValue? {
         try refresh()
-        if session.version <= version { return nil }
-        let classes = session.tables.filter { changedAt[$0.definition.name, default: 0] > version }
+        if session.version == version { return nil }
+        let isOther = session.version < version
+        let classes = session.tables.filter { isOther || changedAt[$0.definition.name, default: 0] > version }
         return [
-            "version": .int(session.version), "schema": .bool(schemaChangedAt > version),
+            "version": .int(session.version), "schema": .bool(isOther || schemaChangedAt > version),
             "classes": .array(
                 classes.map { ["name": .string($0.definition.name), "objects": .int($0.count)] }),
         ]

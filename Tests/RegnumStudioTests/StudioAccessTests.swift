@@ -88,6 +88,24 @@ import Testing
         #expect(answer.status == 413)
     }
 
+    @Test("A request is refused before its body is read")
+    func beforeTheBody() throws {
+        let studio = try StudioHome().client { $0.bodyLimit = 1 << 30 }.studio
+        func status(_ path: String, _ headers: (String, String)...) -> Int? {
+            studio.refusal(of: StudioRequest(method: "POST", path: path, headers: [host] + headers))?.status
+        }
+        #expect(status("/api/import") == 401)
+        #expect(status("/api/import", token) == nil)
+        #expect(status("/api/import", token, ("Origin", "http://evil.example")) == 403)
+        #expect(status("/api/import", token, ("Content-Length", "\(1 << 30)")) == nil)
+        #expect(status("/api/import", token, ("Content-Length", "\(1 << 30 + 1)")) == 413)
+        // JSON takes many times its length in memory.
+        #expect(status("/api/change", token, ("Content-Length", "\(1 << 30)")) == 413)
+        #expect(status("/api/change", token, ("Content-Length", "1000")) == nil)
+        let refusal = studio.refusal(of: StudioRequest(method: "POST", path: "/api/import"))
+        #expect(refusal?.headers.contains { $0.name == "Content-Security-Policy" } == true)
+    }
+
     @Test("Each answer restricts the browser", arguments: ["/", "/main.js", "/nothing", "/api/database", "/api/rows"])
     func headers(_ path: String) async throws {
         let answer = try await StudioHome().client().send("GET", path)

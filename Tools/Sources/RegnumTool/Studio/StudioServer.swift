@@ -78,13 +78,19 @@ final class StudioServer {
     // MARK: Requests
 
     private static func answer(_ request: HTTPRequest, _ studio: Studio) async -> HTTPResponse {
+        var asked = StudioRequest(
+            method: request.method.rawValue, path: request.path, query: request.query.map { ($0.name, $0.value) },
+            headers: request.headers.map { ($0.key.rawValue, $0.value) })
+        // The body of a stranger is not taken into memory.
+        if let refusal = studio.refusal(of: asked) { return answer(refusal) }
         guard let body = try? await body(of: request) else {
             return HTTPResponse(statusCode: .payloadTooLarge, body: Data("The request is too long.".utf8))
         }
-        let response = await studio.respond(
-            to: StudioRequest(
-                method: request.method.rawValue, path: request.path, query: request.query.map { ($0.name, $0.value) },
-                headers: request.headers.map { ($0.key.rawValue, $0.value) }, body: body))
+        asked.body = body
+        return answer(await studio.respond(to: asked))
+    }
+
+    private static func answer(_ response: StudioResponse) -> HTTPResponse {
         var headers = HTTPHeaders()
         for header in response.headers { headers[HTTPHeader(header.name)] = header.value }
         let status = HTTPStatusCode(response.status, phrase: "")
