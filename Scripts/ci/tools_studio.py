@@ -146,6 +146,8 @@ def test_refusals():
         equal(studio.ask('api/database', headers={'Host': 'db.example:1'})[0], 200)
         equal(studio.ask('api/database', headers={'Host': 'evil.example'})[0], 421)
     with Studio(file, '--read-only') as studio:
+        port = studio.address.rsplit(':', 1)[1]
+        run('studio', file, '--port', port, '--no-browser', code=1, says='cannot be served')
         equal(studio.ask('api/editing', body={'on': True})[0], 403)
         equal(studio.stop(signal.SIGTERM), 0)
     write('key', bytes(range(64)))

@@ -25,6 +25,11 @@ final class StudioWorker: Sendable {
         }
     }
 
+    /// Runs `body` on the queue after some seconds.
+    func later(_ seconds: Double, _ body: @escaping @Sendable () -> Void) {
+        queue.asyncAfter(deadline: .now() + seconds, execute: body)
+    }
+
     /// Runs `body` with the file. Throws `StudioFailure.timeout` if it has not ended within the limit: it is not begun
     /// then, or its result is dropped. The result of a change is not dropped: once begun, its end is waited for.
     func run<R: Sendable>(

@@ -44,15 +44,18 @@ final class StudioServer {
     /// Begins to serve. Returns the address of the page, without a slash at its end.
     func start() throws -> String {
         let (server, studio, outcome) = (self.server, self.studio, self.outcome)
-        run = Task {
-            await server.appendRoute("*") { (request: HTTPRequest) in await StudioServer.answer(request, studio) }
-            do { try await server.run() } catch { outcome.fail("\(error)") }
-        }
         let listening = Task { () -> UInt16? in
-            do { try await server.waitUntilListening() } catch { return nil }
+            do { try await server.waitUntilListening(timeout: StudioServer.timeout) } catch { return nil }
             switch await server.listeningAddress {
             case .ip4(_, let port), .ip6(_, let port): return port
             default: return nil
+            }
+        }
+        run = Task {
+            await server.appendRoute("*") { (request: HTTPRequest) in await StudioServer.answer(request, studio) }
+            do { try await server.run() } catch {
+                outcome.fail(error.localizedDescription)
+                listening.cancel()
             }
         }
         guard let port = blocking({ await listening.value }) else {
