@@ -30,9 +30,20 @@ struct CellWriter {
     static let byteCount = 512
     /// The depth of nested objects and collections up to which they are written.
     private static let depthLimit = 12
+    /// The number of nested values, and of their characters, up to which they are written: an answer is held in memory.
+    private static let nestedValues = 20_000
+    private static let nestedCharacters = 10_000_000
+
+    /// What is left of the limits of nested values.
+    private final class Budget {
+        var values = CellWriter.nestedValues
+        var characters = CellWriter.nestedCharacters
+        var isUsedUp: Bool { values <= 0 || characters <= 0 }
+    }
 
     let session: Session
     let writer: ObjectFormatter
+    private let budget = Budget()
 
     init(_ session: Session) {
         self.session = session
@@ -243,11 +254,13 @@ struct CellWriter {
     }
 
     private func node(_ value: Value, _ target: TableKey?, _ depth: Int) throws(EngineError) -> JSONValue {
-        if depth > Self.depthLimit { return ["t": "deep"] }
+        if depth > Self.depthLimit || depth > 0 && budget.isUsedUp { return ["t": "deep"] }
+        if depth > 0 { budget.values -= 1 }
         switch value {
         case .null: return ["t": "null"]
         case .bool(let bool): return ["t": "Bool", "v": .string(bool ? "true" : "false")]
         case .string(let text):
+            if depth > 0 { budget.characters -= min(text.utf8.count, Self.textLength) }
             guard case .object(let cut) = Self.cut(text, Self.textLength) else {
                 return ["t": "String", "v": .string(text)]
             }

@@ -37,6 +37,13 @@ import Testing
         #expect(try await client.send("GET", "/api/database", headers: [host]).status == 200)
     }
 
+    @Test("An empty token lets nobody in")
+    func emptyToken() async throws {
+        let client = try StudioHome().client { $0.token = "" }
+        #expect(try await client.send("GET", "/api/database", headers: [host]).status == 401)
+        #expect(try await client.send("GET", "/api/database", headers: [host, ("X-Regnum-Token", "")]).status == 401)
+    }
+
     @Test("Tokens are long and different")
     func tokens() {
         let tokens = (0..<10).map { _ in Studio.makeToken() }

@@ -160,6 +160,24 @@ import Testing
         #expect(try await client.get("data", name).reason == "noData")
     }
 
+    @Test("Of very many nested values only a part is sent")
+    func manyNestedValues() async throws {
+        let home = try StudioHome()
+        let client = try home.client()
+        try await client.switchToEditing()
+        let inner = "[" + Array(repeating: "1", count: 3).joined(separator: ",") + "]"
+        let middle = "[" + Array(repeating: inner, count: 100).joined(separator: ",") + "]"
+        let outer = "[" + Array(repeating: middle, count: 100).joined(separator: ",") + "]"
+        let change = try await client.post(
+            "change", "{\"class\": \"StudioPerson\", \"key\": 1, \"values\": {\"any\": \"\(outer)\"}}")
+        #expect(change.status == 200, "\(change.text.prefix(500))")
+        let text = try await client.get("object", ["class": "StudioPerson", "key": "1"]).text
+        #expect(text.split(separator: "\"t\":\"Int\"").count > 10_000)
+        #expect(text.split(separator: "\"t\":\"Int\"").count < 20_000)
+        #expect(text.contains("\"t\":\"deep\""))
+        #expect(text.split(separator: "\"t\":").count < 35_000)
+    }
+
     @Test("Elements and backlinks come in windows")
     func windows() async throws {
         let home = try StudioHome(people: 300)

@@ -50,7 +50,7 @@ export function cellContent(cell, property) {
 export function nodeElement(node, context) {
   switch (node.t) {
     case "null": return h("span", { class: "null", text: "null" });
-    case "deep": return h("span", { class: "null", text: "nested too deeply to be shown" });
+    case "deep": return h("span", { class: "null", text: "nested too deeply, or too long, to be shown here" });
     case "String": return stringElement(node, context);
     case "Date": return dateElement(node);
     case "Data": return dataElement(node, context);
