@@ -148,6 +148,9 @@ def test_refusals():
     with Studio(file, '--read-only') as studio:
         port = studio.address.rsplit(':', 1)[1]
         run('studio', file, '--port', port, '--no-browser', code=1, says='cannot be served')
+        with Studio(file) as other:
+            equal(other.json('database')['name'], 'refused.realm')
+            equal(other.address != studio.address, True, 'two pages for a file')
         equal(studio.ask('api/editing', body={'on': True})[0], 403)
         equal(studio.stop(signal.SIGTERM), 0)
     write('key', bytes(range(64)))

@@ -41,6 +41,13 @@ final class StudioServer {
     /// The names that a browser gives the server in its requests.
     static func names(_ host: String) -> [String] { [host.contains(":") ? "[\(host)]" : host] }
 
+    /// A port that is the same for a path each time.
+    static func usualPort(_ path: String) -> UInt16 {
+        var hash: UInt32 = 2_166_136_261
+        for byte in path.utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
+        return 49_152 + UInt16(hash % 16_384)
+    }
+
     /// Begins to serve. Returns the address of the page, without a slash at its end.
     func start() throws -> String {
         let (server, studio, outcome) = (self.server, self.studio, self.outcome)
