@@ -192,11 +192,15 @@ async function showClass(isSame) {
   query.show(name, text);
   drawActions();
   if (isSame) return;
-  const rows = new Rows({ class: name, query: text, sort, descending: descending ? "1" : "" }, () => {
-    if (rows !== view.rows) return;
-    grid.draw();
-    drawStatus();
-  }, complain);
+  const rows = new Rows({ class: name, query: text, sort, descending: descending ? "1" : "" }, {
+    changed() {
+      if (rows !== view.rows) return;
+      grid.draw();
+      drawStatus();
+    },
+    failed: complain,
+    outdated() { if (rows === view.rows) grid.refresh().then(drawStatus).catch(complain); },
+  });
   view.columns = columnsOf(description);
   try {
     const before = view.rows;

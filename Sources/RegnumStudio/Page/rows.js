@@ -8,11 +8,12 @@ const windowLength = 100;
 const windowLimit = 40;
 
 export class Rows {
-  /** `changed` is called when rows have come. */
-  constructor(source, changed, failed) {
+  /** `changed` is called when rows have come, `outdated` when a window shows that there is a newer version. */
+  constructor(source, { changed, failed, outdated }) {
     this.source = source;
     this.changed = changed;
     this.failed = failed;
+    this.outdated = outdated;
     this.count = 0;
     this.version = 0;
     this.microseconds = 0;
@@ -78,11 +79,11 @@ export class Rows {
     const generation = this.generation;
     get("rows", { ...this.source, offset: number * windowLength, limit: windowLength }, controller.signal)
       .then((answer) => {
+        if (this.loading.get(number) === controller) this.loading.delete(number);
         if (generation !== this.generation) return;
-        this.loading.delete(number);
-        // A newer version has begun to be shown: the other windows are of an older one.
-        if (answer.version !== this.version) this.windows.clear();
-        this.take(answer, number);
+        // All windows are of one version, and the view and the selection stay on their objects in the next one.
+        if (answer.version === this.version) this.take(answer, number);
+        else this.outdated();
       })
       .catch((error) => {
         if (this.loading.get(number) === controller) this.loading.delete(number);
@@ -135,7 +136,10 @@ export class Rows {
         continue;
       }
       const answer = await get("rows", { ...this.source, offset, limit: Math.min(500, end - offset) });
-      if (isExact && (answer.version !== version || this.version !== version)) throw new Error("The rows have changed meanwhile: select them again.");
+      if (isExact && (answer.version !== version || this.version !== version)) {
+        this.outdated();
+        throw new Error("The rows have changed meanwhile: select them again.");
+      }
       if (answer.rows.length === 0) break;
       for (const [key, cells] of answer.rows) rows.push({ key, cells });
     }
