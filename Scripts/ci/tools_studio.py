@@ -343,7 +343,7 @@ def follow(browser, studio, other):
     keep_selection(browser, other)
     browser.ask("document.querySelector('.grid').focus()")
     press(browser, 'Home', modifiers=2)
-    # Controls are not made anew with each commit: a click or the focus would be lost.
+    # Controls are not replaced with each commit: a click or the focus would be lost.
     browser.ask("window.control = document.querySelector('#sidebar li button'); document.getElementById('mode').focus()")
     writer = threading.Thread(target=write_on)
     writer.start()

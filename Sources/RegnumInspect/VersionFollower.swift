@@ -36,7 +36,7 @@ package final class VersionFollower {
     /// `InspectionError`; the session is then the old one.
     package func advance() throws -> Bool {
         let now = FileStamp(path)
-        // At another file, the open one is no longer what the path leads to, and nobody would see what is written to it.
+        // If the path leads to another file now, changes of the open one would be lost.
         let isOther = now.number != stamp.number
         if !isReadOnly, !isOther {
             if inspector.database.newestVersion == session.version { return false }
@@ -73,7 +73,7 @@ struct FileStamp: Equatable {
         let date = found?[.modificationDate] as? Date ?? .distantPast
         modified = Int(date.timeIntervalSince1970 * 1e6)
         size = found?[.size] as? Int ?? 0
-        number = found?[.systemFileNumber] as? Int ?? 0
+        number = (found?[.systemFileNumber] as? NSNumber)?.intValue ?? 0
         isSettled = abs(now.timeIntervalSince(date)) > 0.1
     }
 

@@ -55,9 +55,6 @@ final class ResultList {
     /// The number of objects that are held in memory.
     var keptCount: Int { found?.count ?? 0 }
 
-    /// All objects.
-    func all() throws -> [ObjectKey] { try keys(0..<count) }
-
     private func keys(upTo end: Int) throws -> [ObjectKey] {
         if let found, found.count >= end { return found }
         let all = try inspecting(path) { () throws(EngineError) in try query.keys() }

@@ -35,7 +35,8 @@ public struct StudioOptions: Sendable {
 
     /// The nanoseconds for which opening the file and a change wait for other processes. Other requests wait meanwhile.
     var busyTimeout: UInt64 {
-        let (seconds, attoseconds) = max(.zero, min(timeLimit / 2, .seconds(5))).components
+        let limit: Duration = min(timeLimit / 2, .seconds(5))
+        let (seconds, attoseconds) = max(limit, .zero).components
         return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
     }
 }

@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test("A change waits for another process that writes, but not for ever, and is not made later")
+    @Test("A change waits for another process that writes, but not without limit, and is not made later")
     func busy() async throws {
         let home = try StudioHome()
         let client = try home.client { $0.timeLimit = .milliseconds(200) }

@@ -130,7 +130,7 @@ private let markupTexts = [
         #expect(try await client.post("editing", #"{"on": true}"#).status == 500)
     }
 
-    @Test("A file that is replaced by an older copy is shown anew, with all its classes")
+    @Test("A file that is replaced by an older copy is shown again, with all its classes")
     func replaced() async throws {
         let home = try StudioHome()
         let copy = home.folder.appendingPathComponent("copy.realm")
