@@ -61,7 +61,7 @@ package struct UndoStep: Sendable {
     /// Objects that were deleted, without embedded ones.
     var deleted: [(row: RowKey, image: PlannedObject)] = []
 
-    var isEmpty: Bool { changes.isEmpty && inserted.isEmpty && deleted.isEmpty }
+    package var isEmpty: Bool { changes.isEmpty && inserted.isEmpty && deleted.isEmpty }
 
     /// Replaces the numbers of objects that another undo has restored.
     package mutating func replace(_ restored: RestoredObjects) {

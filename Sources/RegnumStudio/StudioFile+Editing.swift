@@ -86,7 +86,10 @@ extension StudioFile {
         let name = try call.text("class")
         let keys = try call.keys()
         if let step = try inspector.delete(name, keys) {
-            push(keys.count == 1 ? "Delete of \(name) #\(keys[0])" : "Delete of \(keys.count) \(name)", step)
+            // Nothing is to be undone if others have deleted the objects already.
+            if !step.isEmpty {
+                push(keys.count == 1 ? "Delete of \(name) #\(keys[0])" : "Delete of \(keys.count) \(name)", step)
+            }
         } else {
             // Older steps may concern the deleted objects.
             forgetHistory()

@@ -210,6 +210,8 @@ import Testing
         #expect(preview["clearedLinks"]?["StudioPerson.best"]?.int == 3)
         #expect(preview["isUndoable"] == .bool(true) && preview["denials"]?.array.isEmpty == true)
         #expect(try home.count("StudioDog") == 2)
+        let none = try await client.post("delete", #"{"class": "StudioDog", "keys": [99]}"#)
+        #expect(none.status == 200 && none.json["undo"]?.array.isEmpty == true)
         #expect(try await client.post("delete", body).status == 200)
         #expect(try home.count("StudioDog") == 0 && home.count("StudioPerson", where: "best == NULL") == 3)
         let undone = try await client.post("undo", "{}")
