@@ -292,7 +292,8 @@ export function newObject(name, copied) {
       h("div", { class: "form-label" }, h("span", { class: "name", text: property.name }), h("span", { class: "hint", text: property.text })), field.element))),
   [{ label: "Cancel" }, {
     label: "Create", isPrimary: true, run: async () => {
-      const given = {};
+      // Without a prototype, as a property may be named `__proto__`.
+      const given = Object.create(null);
       for (const { property, field } of rows) {
         let json;
         try { json = field.json(); } catch (error) {

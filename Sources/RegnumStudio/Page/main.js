@@ -115,8 +115,10 @@ function saveColumns(change) {
 function columnsOf(description) {
   const saved = readColumns();
   const place = (name) => { const index = saved.order.indexOf(name); return index < 0 ? Infinity : index; };
+  // A property may be named `constructor`.
+  const width = (property) => (Object.hasOwn(saved.widths, property.name) ? saved.widths[property.name] : standardWidth(property));
   return description.properties
-    .map((property, index) => ({ property, index, width: saved.widths[property.name] ?? standardWidth(property) }))
+    .map((property, index) => ({ property, index, width: width(property) }))
     .filter((column) => !saved.hidden.includes(column.property.name))
     .sort((a, b) => (place(a.property.name) === place(b.property.name) ? a.index - b.index : place(a.property.name) - place(b.property.name)));
 }
@@ -124,7 +126,7 @@ function columnsOf(description) {
 function standardWidth(property) {
   if (property.collection !== "none") return 190;
   const widths = { Bool: 84, Int: 104, Float: 104, Double: 116, Date: 200, UUID: 290, ObjectId: 210, Data: 110, String: 200, Decimal128: 150 };
-  return Math.max(widths[property.type] ?? 170, Math.min(240, 44 + property.name.length * 8));
+  return Math.max(Object.hasOwn(widths, property.type) ? widths[property.type] : 170, Math.min(240, 44 + property.name.length * 8));
 }
 
 function applyColumns() {
