@@ -53,7 +53,7 @@ function drawTop() {
     h("span", { class: "spacer" }),
     isEditing && h("button", { type: "button", class: "quiet", disabled: steps.length === 0, title: steps[0] ? `Undo: ${steps[0]} (u)` : "Nothing to undo", onclick: () => undo() }, icon("undo"), h("span", { class: "wide-only", text: "Undo" })),
     h("button", {
-      type: "button", class: isEditing ? "badge editing" : "badge", id: "mode", "aria-pressed": isEditing, disabled: !allowsEditing,
+      type: "button", class: isEditing ? "badge editing" : "badge", id: "mode", "aria-pressed": String(isEditing), disabled: !allowsEditing,
       title: !allowsEditing ? "This file is shown only" : isEditing ? "Each change is stored at once. Switch to reading (e)" : "Nothing can be changed. Switch to editing (e)",
       onclick: () => setEditing(!isEditing),
     }, icon(isEditing ? "pen" : "lock"), isEditing ? "Editing" : "Read-only"),

@@ -60,11 +60,12 @@ export class QueryBox {
   }
 
   show(name, text) {
+    // The facts about a query stay while an object is opened.
+    if (this.name !== name || this.submitted !== text) this.facts.hidden = true;
     this.name = name;
     if (document.activeElement !== this.input || this.submitted !== text) this.input.value = text;
     this.submitted = text;
     this.fail(null);
-    this.facts.hidden = true;
   }
 
   typed() {
