@@ -146,6 +146,11 @@ def test_refusals():
         equal(studio.ask('api/database', headers={'Host': 'db.example:1'})[0], 200)
         equal(studio.ask('api/database', headers={'Host': 'evil.example'})[0], 421)
     with Studio(file, '--read-only') as studio:
+        port = studio.address.rsplit(':', 1)[1]
+        run('studio', file, '--port', port, '--no-browser', code=1, says='cannot be served')
+        with Studio(file) as other:
+            equal(other.json('database')['name'], 'refused.realm')
+            equal(other.address != studio.address, True, 'two pages for a file')
         equal(studio.ask('api/editing', body={'on': True})[0], 403)
         equal(studio.stop(signal.SIGTERM), 0)
     write('key', bytes(range(64)))
@@ -305,6 +310,23 @@ def edit(browser):
     press(browser, 'Escape')
 
 
+def keep_selection(browser, other):
+    """The selection stays on its object when one above it is deleted."""
+    browser.ask("document.querySelector('.grid').focus()")
+    press(browser, 'Home', modifiers=2)
+    for _ in range(5):
+        press(browser, 'ArrowDown')
+    current = "document.querySelector('.grid-body .row.current')?.children[0].textContent"
+    selected = browser.ask(current)
+    above = int(browser.ask(f"{GRID}.find(r => r.getAttribute('aria-rowindex') === '4').children[0].textContent"))
+    other.json('delete', body={'class': 'Person', 'keys': [above]})
+    browser.expect('deleted by another', "document.querySelector('.status').textContent.startsWith('299 objects')", True)
+    browser.expect('the selected object', current, selected)
+    browser.expect('its new row', "document.querySelector('.grid-body .row.current')?.getAttribute('aria-rowindex')", '6')
+    other.json('undo', body={})
+    browser.expect('restored by another', "document.querySelector('.status').textContent.startsWith('300 objects')", True)
+
+
 def follow(browser, studio, other):
     """Another process commits 100 times a second: the page shows it, keeps its place, and stays quick."""
     other.json('editing', body={'on': True})
@@ -318,12 +340,16 @@ def follow(browser, studio, other):
             commits[0] += 1
             time.sleep(max(0, 0.01 - (time.monotonic() - start)))
 
+    keep_selection(browser, other)
     browser.ask("document.querySelector('.grid').focus()")
     press(browser, 'Home', modifiers=2)
+    # Controls are not replaced with each commit: a click or the focus would be lost.
+    browser.ask("window.control = document.querySelector('#sidebar li button'); document.getElementById('mode').focus()")
     writer = threading.Thread(target=write_on)
     writer.start()
     try:
         browser.expect('changed cells are marked', f"{GRID}.some(r => r.querySelector('.changed'))", True)
+        equal(browser.ask("window.control.isConnected && document.activeElement.id === 'mode'"), True, 'the controls')
         browser.ask("document.querySelector('.grid').scrollTop = 100 * 28")
         browser.expect('scrolled', f"{GRID}.some(r => r.children[0].textContent === '105')", True)
         for _ in range(20):

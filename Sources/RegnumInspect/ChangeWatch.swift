@@ -37,7 +37,7 @@ public final class ChangeWatch {
     private let encryptionKey: Data?
     private let reader: FeedReader
     private var inspector: Inspector
-    private var stamp: [Int]
+    private var stamp: FileStamp
 
     /// Begins after the version that `cursor` names, which the file must keep; after the newest version if it is nil.
     /// Throws `InspectionError`.
@@ -51,7 +51,7 @@ public final class ChangeWatch {
                 throw InspectionError(path: path, description: "'\(cursor)' is not a change cursor.")
             }
         }
-        stamp = VersionFollower.stamp(path)
+        stamp = FileStamp(path)
         inspector = try Inspector(path: path, isReadOnly: isReadOnly, encryptionKey: encryptionKey)
         do throws(FeedProblem) {
             reader = try FeedReader(inspector.database, since: start)
@@ -68,8 +68,8 @@ public final class ChangeWatch {
     public func advance(byCommit: Bool = false) throws -> WatchedFeed? {
         if let found = try next(byCommit) { return found }
         guard inspector.database.options.isReadOnly else { return nil }
-        let now = VersionFollower.stamp(path)
-        if now == stamp { return nil }
+        let now = FileStamp(path)
+        if now == stamp, stamp.isSettled { return nil }
         stamp = now
         inspector = try Inspector(path: path, isReadOnly: true, encryptionKey: encryptionKey)
         return try next(byCommit)

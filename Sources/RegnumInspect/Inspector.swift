@@ -34,7 +34,13 @@ public final class Inspector {
     /// `encryptionKey` is the 64-byte key of an encrypted file.
     ///
     /// Throws `InspectionError` if there is no such file, if it is not a database, or if the key does not match.
-    public init(path: String, isReadOnly: Bool = false, encryptionKey: Data? = nil) throws {
+    public convenience init(path: String, isReadOnly: Bool = false, encryptionKey: Data? = nil) throws {
+        try self.init(path: path, isReadOnly: isReadOnly, encryptionKey: encryptionKey, busyTimeout: nil)
+    }
+
+    /// The same. Opening, and beginning a write, wait at most `busyTimeout` nanoseconds for other processes; without it,
+    /// opening waits for 30 s, and a write without limit.
+    package init(path: String, isReadOnly: Bool, encryptionKey: Data?, busyTimeout: UInt64?) throws {
         let fileSystem = PosixFileSystem.shared
         let key = try Self.engineKey(encryptionKey, path)
         database = try inspecting(path) { () throws(EngineError) in
@@ -48,6 +54,7 @@ public final class Inspector {
             options.checksSmallFiles = false
             options.takesOlderCommit = isReadOnly
             options.encryptionKey = key
+            options.busyTimeout = busyTimeout
             return try Database.openAsOtherProcess(path: path, fileSystem: fileSystem, options: options)
         }
     }

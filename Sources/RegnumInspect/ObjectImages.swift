@@ -63,7 +63,7 @@ package struct UndoStep: Sendable {
     /// Objects that were deleted, without embedded ones.
     var deleted: [(row: RowKey, image: PlannedObject)] = []
 
-    var isEmpty: Bool { changes.isEmpty && inserted.isEmpty && deleted.isEmpty }
+    package var isEmpty: Bool { changes.isEmpty && inserted.isEmpty && deleted.isEmpty }
 
     init(_ session: Session) { definitions = session.tables.map(\.definition) }
 

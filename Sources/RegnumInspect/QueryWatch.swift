@@ -18,7 +18,7 @@ public struct WatchedChanges: Sendable, Equatable {
     }
 
     public internal(set) var version: UInt64 = 0
-    /// True if the schema has changed. All results are then new.
+    /// True if the schema has changed, or the file was replaced. All results are then new.
     public internal(set) var isNewSchema = false
     /// The number of results.
     public internal(set) var count = 0
@@ -78,10 +78,11 @@ public final class QueryWatch {
 
     /// Advances to the newest version. Returns the changes; nil if there is no newer version. Throws `InspectionError`.
     public func advance() throws -> WatchedChanges? {
+        let file = follower.fileNumber
         guard try follower.advance() else { return nil }
         let (older, newer) = (session, follower.session)
         session = newer
-        if older.schemaStamp != newer.schemaStamp {
+        if older.schemaStamp != newer.schemaStamp || follower.fileNumber != file {
             keys = try run(in: newer)
             return WatchedChanges(version: newer.version, isNewSchema: true, count: keys.count)
         }

@@ -20,6 +20,8 @@ internal import RegnumSystem
 struct CellWriter {
     /// The number of characters at which the text of a cell is cut.
     static let cellLength = 200
+    /// The number of bytes of a text from which the characters of a cell or a label are taken.
+    private static let readBytes = 8192
     /// The number of characters at which a text in the panel is cut.
     static let textLength = 100_000
     /// The number of elements of a collection that a node has.
@@ -28,9 +30,20 @@ struct CellWriter {
     static let byteCount = 512
     /// The depth of nested objects and collections up to which they are written.
     private static let depthLimit = 12
+    /// The number of nested values, and of their characters, up to which they are written: an answer is held in memory.
+    private static let nestedValues = 20_000
+    private static let nestedCharacters = 10_000_000
+
+    /// What is left of the limits of nested values.
+    private final class Budget {
+        var values = CellWriter.nestedValues
+        var characters = CellWriter.nestedCharacters
+        var isUsedUp: Bool { values <= 0 || characters <= 0 }
+    }
 
     let session: Session
     let writer: ObjectFormatter
+    private let budget = Budget()
 
     init(_ session: Session) {
         self.session = session
@@ -51,7 +64,11 @@ struct CellWriter {
         _ table: Table, _ column: Int, _ key: ObjectKey, _ definition: ColumnDefinition
     ) throws(EngineError) -> JSONValue {
         switch definition.collection {
-        case .none: return try cell(try table.value(column, of: key), definition)
+        case .none:
+            if definition.type == .string || definition.type == .data, let location = try table.locate(key) {
+                return try bytesCell(table, column, location, isText: definition.type == .string)
+            }
+            return try cell(try table.value(column, of: key), definition)
         case .list, .set:
             let count = try table.listCount(column, of: key)
             var first: [String] = []
@@ -71,11 +88,30 @@ struct CellWriter {
         }
     }
 
+    /// The cell of a text or of data, without a copy of a long one.
+    private func bytesCell(
+        _ table: Table, _ column: Int, _ location: RowLocation, isText: Bool
+    ) throws(EngineError) -> JSONValue {
+        if location.group.columns[column].isNull(location.row) { return .null }
+        return try table.withBytes(column, at: location) { bytes -> JSONValue in
+            if !isText { return ["bytes": .int(bytes.count)] }
+            if bytes.count <= Self.readBytes { return Self.cut(Self.start(of: bytes), Self.cellLength) }
+            return ["s": .string(String(Self.start(of: bytes).prefix(Self.cellLength))), "cut": .int(bytes.count)]
+        }
+    }
+
+    /// The first characters of a text in UTF-8, all of them if it is not long.
+    private static func start(of bytes: UnsafeRawBufferPointer) -> String {
+        if bytes.count <= readBytes { return StoredText.string(bytes) }
+        var end = readBytes
+        // Not in the middle of a scalar.
+        while end > 0, bytes[end] & 0xc0 == 0x80 { end -= 1 }
+        return String(decoding: bytes[..<end], as: UTF8.self)
+    }
+
     private func cell(_ value: Value, _ definition: ColumnDefinition) throws(EngineError) -> JSONValue {
         switch value {
         case .null: return .null
-        case .string(let text) where definition.type != .mixed: return Self.cut(text, Self.cellLength)
-        case .data(let bytes) where definition.type != .mixed: return ["bytes": .int(bytes.count)]
         case .link(let key):
             guard let target = definition.target.flatMap({ session.table($0) }), key != .none else { return .null }
             return try link(key, target)
@@ -155,10 +191,11 @@ struct CellWriter {
             }
             return words.isEmpty ? table.definition.name : words.joined(separator: ", ")
         }
-        if let column = Self.labelColumn(table.definition),
-            case .string(let text) = try table.value(column, of: key), !text.isEmpty
+        if let column = Self.labelColumn(table.definition), let location = try table.locate(key),
+            !location.group.columns[column].isNull(location.row)
         {
-            return String(text.prefix(60))
+            let text = try table.withBytes(column, at: location) { Self.start(of: $0) }
+            if !text.isEmpty { return String(text.prefix(60)) }
         }
         guard let primary = table.definition.primaryKey else { return "#\(key.rawValue)" }
         return try short(try table.value(primary, of: key), nil)
@@ -217,11 +254,13 @@ struct CellWriter {
     }
 
     private func node(_ value: Value, _ target: TableKey?, _ depth: Int) throws(EngineError) -> JSONValue {
-        if depth > Self.depthLimit { return ["t": "deep"] }
+        if depth > Self.depthLimit || depth > 0 && budget.isUsedUp { return ["t": "deep"] }
+        if depth > 0 { budget.values -= 1 }
         switch value {
         case .null: return ["t": "null"]
         case .bool(let bool): return ["t": "Bool", "v": .string(bool ? "true" : "false")]
         case .string(let text):
+            if depth > 0 { budget.characters -= min(text.utf8.count, Self.textLength) }
             guard case .object(let cut) = Self.cut(text, Self.textLength) else {
                 return ["t": "String", "v": .string(text)]
             }

@@ -52,8 +52,8 @@ final class ResultList {
         return Array(try keys(upTo: positions.upperBound)[positions])
     }
 
-    /// All objects.
-    func all() throws -> [ObjectKey] { try keys(0..<count) }
+    /// The number of objects that are held in memory.
+    var keptCount: Int { found?.count ?? 0 }
 
     private func keys(upTo end: Int) throws -> [ObjectKey] {
         if let found, found.count >= end { return found }

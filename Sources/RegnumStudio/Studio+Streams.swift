@@ -10,8 +10,10 @@ extension Studio {
     /// The longest wait for a change.
     private static let longestWait = Duration.seconds(20)
     private static let pause = Duration.milliseconds(100)
+    /// The seconds after which an export ends whose reader takes no more: it keeps an old version of the file.
+    private static let longestPause = 120.0
 
-    /// Waits until there is a newer version than `after`, at most as long as `wait` (in ms) says. Returns the newest
+    /// Waits until there is another version than `after`, at most as long as `wait` (in ms) says. Returns the newest
     /// version and the classes that have changed since then.
     func changes(_ call: StudioCall) async throws -> StudioResponse {
         let seen = try call.number("after", 0...Int.max, default: 0)
@@ -28,10 +30,15 @@ extension Studio {
     /// The results of a query as CSV or JSON, with the given columns, at one version.
     func export(_ call: StudioCall) async throws -> StudioResponse {
         let isJSON = call["format"] == "json"
-        let export = try await worker.run { file in try ObjectExport(file, call, isJSON: isJSON) }
+        let export = try await worker.run { file in RunningExport(try ObjectExport(file, call, isJSON: isJSON)) }
         let worker = worker
         let chunks = AsyncThrowingStream<Data, any Error>(unfolding: {
-            try await worker.run { _ in try export.next() }
+            try await worker.run { _ -> Data? in
+                let chunk = try export.next()
+                let turn = export.turn
+                worker.later(Studio.longestPause) { export.end(after: turn) }
+                return chunk
+            }
         })
         return StudioResponse(
             200, type: isJSON ? "application/json" : "text/csv; charset=utf-8; header=present", .stream(chunks))
@@ -57,17 +64,38 @@ extension Studio {
 }
 
 extension StudioFile {
-    /// The newest version, and the classes that have changed after `version`; nil if there is no newer one.
+    /// The newest version, and the classes that have changed after `version`; nil if that is the newest one. If the
+    /// newest one is older, as the file was replaced, everything has changed.
     func changes(since version: UInt64) throws -> JSONValue? {
         try refresh()
-        if session.version <= version { return nil }
-        let classes = session.tables.filter { changedAt[$0.definition.name, default: 0] > version }
+        if session.version == version { return nil }
+        let isOther = session.version < version
+        let classes = session.tables.filter { isOther || changedAt[$0.definition.name, default: 0] > version }
         return [
-            "version": .int(session.version), "schema": .bool(schemaChangedAt > version),
+            "version": .int(session.version), "schema": .bool(isOther || schemaChangedAt > version),
             "classes": .array(
                 classes.map { ["name": .string($0.definition.name), "objects": .int($0.count)] }),
         ]
     }
+}
+
+/// An export, until its reader has all chunks or takes no more.
+private final class RunningExport: @unchecked Sendable {
+    // Sendable: used on the worker's queue only.
+    private var export: ObjectExport?
+    /// The number of chunks that were asked for.
+    private(set) var turn = 0
+
+    init(_ export: ObjectExport) { self.export = export }
+
+    func next() throws -> Data? {
+        turn += 1
+        guard let export else { throw StudioFailure.timeout }
+        return try export.next()
+    }
+
+    /// Ends the export unless a chunk was asked for since then.
+    func end(after turn: Int) { if turn == self.turn { export = nil } }
 }
 
 /// An export that is under way. Used on the worker's queue. Memory: 8 bytes for each result, and a chunk.

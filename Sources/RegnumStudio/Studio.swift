@@ -54,6 +54,18 @@ public final class Studio: Sendable {
         return response
     }
 
+    /// The response to a request that is refused whatever its body is, such as one without the token or with too long a
+    /// body; nil if there is no reason to refuse it. A server that asks first holds no body of a stranger in memory.
+    /// `request` needs no body: its length is taken from the header field Content-Length.
+    public func refusal(of request: StudioRequest) -> StudioResponse? {
+        do { try access.check(request) } catch {
+            var response = StudioFailure(error).response
+            response.headers += StudioAccess.headers
+            return response
+        }
+        return nil
+    }
+
     private func answer(_ request: StudioRequest) async throws -> StudioResponse {
         guard request.path.hasPrefix("/api/") else {
             guard request.method == "GET" || request.method == "HEAD" else { throw StudioFailure.method }
@@ -74,7 +86,7 @@ public final class Studio: Sendable {
             let isKnown = Self.routes.keys.contains { $0.hasSuffix(" " + call.name) }
             throw isKnown ? StudioFailure.method : StudioFailure(404, "noSuchRoute", "There is no such request.")
         }
-        let json = try await worker.run { file in try route(file, call) }
+        let json = try await worker.run(isChange: request.method == "POST") { file in try route(file, call) }
         return StudioResponse(200, json: json)
     }
 

@@ -4,7 +4,7 @@
 //   Host      one of the allowed names: a foreign name that leads to this machine (DNS rebinding) is refused
 //   Origin    absent, or the address that the request was sent to; likewise Sec-Fetch-Site
 //   token     in the header X-Regnum-Token, for all data; the page itself has none and may be loaded without it
-//   body      no longer than the limit
+//   body      no longer than the limit, as it is and as it is announced
 //
 // There is no cookie, so a browser never adds a credential by itself.
 
@@ -12,6 +12,8 @@ internal import Foundation
 
 struct StudioAccess: Sendable {
     static let tokenHeader = "x-regnum-token"
+    /// The longest body of a request other than an import, in bytes: JSON, which needs many times its length in memory.
+    private static let jsonLimit = 64 << 20
 
     private let token: [UInt8]?
     private let hosts: Set<String>?
@@ -55,11 +57,14 @@ struct StudioAccess: Sendable {
         {
             throw StudioFailure(403, "origin", "Another page must not use the studio.")
         }
-        guard request.body.count <= bodyLimit else {
-            throw StudioFailure(413, "tooLarge", "The request has more than \(bodyLimit) bytes.")
+        let limit = request.path == "/api/import" ? bodyLimit : min(bodyLimit, Self.jsonLimit)
+        let length = request.headers["content-length"].flatMap { Int($0) } ?? 0
+        guard max(length, request.body.count) <= limit else {
+            throw StudioFailure(413, "tooLarge", "The request has more than \(limit) bytes.")
         }
         if let token, request.path.hasPrefix("/api/") {
-            guard Self.isEqual(Array((request.headers[Self.tokenHeader] ?? "").utf8), token) else {
+            // An empty token is a mistake, and not a token that every request has.
+            guard !token.isEmpty, Self.isEqual(Array((request.headers[Self.tokenHeader] ?? "").utf8), token) else {
                 throw StudioFailure(401, "token", "The token is missing or wrong. Open the address that was printed.")
             }
         }

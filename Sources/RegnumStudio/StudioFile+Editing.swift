@@ -19,14 +19,15 @@ extension StudioFile {
         try refresh()
         return [
             "version": .int(session.version), "isEditing": .bool(isEditing),
-            "undo": .array(history.suffix(10).reversed().map { .string($0.title) }),
+            "undo": undoTitles, "undoNumber": undoNumber,
         ]
     }
 
-    private func push(_ title: String, _ step: UndoStep) {
-        history.append((title, step))
-        if history.count > Self.undoLimit { history.removeFirst() }
-    }
+    /// The last changes, the newest first.
+    var undoTitles: JSONValue { .array(history.suffix(10).reversed().map { .string($0.title) }) }
+
+    /// The number of the last change; null if there is none.
+    var undoNumber: JSONValue { history.last.map { .int($0.number) } ?? .null }
 
     /// Changes properties of an object: `values` has the new ones as JSON texts, `expected` the old ones.
     func change(_ call: StudioCall) throws -> JSONValue {
@@ -85,21 +86,26 @@ extension StudioFile {
         let name = try call.text("class")
         let keys = try call.keys()
         if let step = try inspector.delete(name, keys) {
-            push(keys.count == 1 ? "Delete of \(name) #\(keys[0])" : "Delete of \(keys.count) \(name)", step)
+            // Nothing is to be undone if others have deleted the objects already.
+            if !step.isEmpty {
+                push(keys.count == 1 ? "Delete of \(name) #\(keys[0])" : "Delete of \(keys.count) \(name)", step)
+            }
         } else {
             // Older steps may concern the deleted objects.
-            history = []
+            forgetHistory()
         }
         return try state()
     }
 
-    /// Undoes the last change. A change that cannot be undone stays the last one.
+    /// Undoes the last change, which has the number `number` if the request has one. A change that cannot be undone
+    /// stays the last one.
     func undo(_ call: StudioCall) throws -> JSONValue {
         try requireEditing()
         guard let last = history.last else { throw StudioFailure(409, "conflict", "There is nothing to undo.") }
-        let restored = try inspector.undo(last.step)
-        history.removeLast()
-        for index in history.indices { history[index].step.replace(restored) }
+        if case .number(let number)? = call.member("number"), number != "\(last.number)" {
+            throw StudioFailure(409, "conflict", "Another change was made since then: it has to be undone first.")
+        }
+        pop(try inspector.undo(last.step))
         return try state()
     }
 

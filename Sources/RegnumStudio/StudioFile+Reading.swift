@@ -20,7 +20,7 @@ extension StudioFile {
             "schemaVersion": session.schemaVersion == .max ? .null : .int(session.schemaVersion),
             "bytes": .int(bytes ?? 0), "isEncrypted": .bool(inspector.database.isEncrypted),
             "isEditing": .bool(isEditing), "allowsEditing": .bool(options.allowsEditing),
-            "undo": .array(history.suffix(10).reversed().map { .string($0.title) }),
+            "undo": undoTitles, "undoNumber": undoNumber,
             "classes": .array(tables.map { describe($0) }),
         ]
     }

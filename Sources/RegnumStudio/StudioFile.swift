@@ -11,6 +11,8 @@ final class StudioFile {
     static let undoLimit = 100
     /// The number of results that are kept: those of the grids that a user goes back and forth between.
     private static let listLimit = 4
+    /// The number of objects in all of them, of 8 bytes each, beyond which only the newest results are kept.
+    private static let keptObjects = 4_000_000
 
     let options: StudioOptions
     private var follower: VersionFollower
@@ -19,8 +21,9 @@ final class StudioFile {
     private(set) var changedAt: [String: UInt64] = [:]
     /// The last version, as far as it was seen, that has changed the schema.
     private(set) var schemaChangedAt: UInt64 = 0
-    /// The last change is last.
-    var history: [(title: String, step: UndoStep)] = []
+    /// The last change is last. Numbers ascend and are never used again.
+    private(set) var history: [(number: Int, title: String, step: UndoStep)] = []
+    private var changeCount = 0
 
     init(_ options: StudioOptions) throws {
         self.options = options
@@ -29,7 +32,8 @@ final class StudioFile {
 
     private static func open(_ options: StudioOptions, isReadOnly: Bool) throws -> VersionFollower {
         try VersionFollower(
-            path: options.fileURL.path, isReadOnly: isReadOnly, encryptionKey: options.encryptionKey)
+            path: options.fileURL.path, isReadOnly: isReadOnly, encryptionKey: options.encryptionKey,
+            busyTimeout: options.busyTimeout)
     }
 
     var inspector: Inspector { follower.inspector }
@@ -44,32 +48,57 @@ final class StudioFile {
             throw StudioFailure(403, "notEditable", options.note ?? "This file is shown only.")
         }
         let next = try Self.open(options, isReadOnly: !wanted)
-        let older = follower.session
+        let (older, isOther) = (follower.session, follower.fileNumber != next.fileNumber)
         follower = next
         if !wanted { history = [] }
-        note(older, next.session)
+        note(older, next.session, isOther: isOther)
     }
 
-    /// Throws `StudioFailure` unless the user has switched to editing.
+    /// Throws `StudioFailure` unless the user has switched to editing. Throws `InspectionError` if the file was deleted:
+    /// a change would be lost with it.
     func requireEditing() throws {
         guard isEditing else {
             throw StudioFailure(403, "readOnly", "The file is only read: switch to editing first.")
         }
+        try refresh()
     }
 
     /// Advances to the newest version.
     func refresh() throws {
-        let older = follower.session
-        if try follower.advance() { note(older, follower.session) }
+        let (older, file) = (follower.session, follower.fileNumber)
+        guard try follower.advance() else { return }
+        let isOther = follower.fileNumber != file
+        // The changes were made in the file that was replaced.
+        if isOther { history = [] }
+        note(older, follower.session, isOther: isOther)
     }
 
-    /// Notes the classes that differ, and drops the results.
-    private func note(_ older: Session, _ newer: Session) {
+    // MARK: The changes that can be undone
+
+    func push(_ title: String, _ step: UndoStep) {
+        changeCount += 1
+        history.append((changeCount, title, step))
+        if history.count > Self.undoLimit { history.removeFirst() }
+    }
+
+    /// Removes the last change, which was undone.
+    func pop(_ restored: RestoredObjects) {
+        history.removeLast()
+        for index in history.indices { history[index].step.replace(restored) }
+    }
+
+    /// Removes all changes.
+    func forgetHistory() { history = [] }
+
+    // MARK: Results
+
+    /// Notes the classes that differ, which are all of another file, and drops the results.
+    private func note(_ older: Session, _ newer: Session, isOther: Bool) {
         lists = []
-        if older.schemaStamp != newer.schemaStamp { schemaChangedAt = newer.version }
+        if isOther || older.schemaStamp != newer.schemaStamp { schemaChangedAt = newer.version }
         for table in newer.tables {
             let name = table.definition.name
-            if older.table(named: name)?.rowsStamp != table.rowsStamp { changedAt[name] = newer.version }
+            if isOther || older.table(named: name)?.rowsStamp != table.rowsStamp { changedAt[name] = newer.version }
         }
     }
 
@@ -81,14 +110,15 @@ final class StudioFile {
         if let index = lists.firstIndex(where: { $0.name == className && $0.text == text }) {
             let found = lists.remove(at: index)
             lists.append(found)
-            return found.list
+        } else {
+            let table = try table(className)
+            lists.append((className, text, try ResultList(try inspector.query(text, table, session), table, path)))
         }
-        let table = try table(className)
-        let list = try ResultList(try inspector.query(text, table, session), table, path)
-        lists.append((className, text, list))
-        if lists.count > Self.listLimit { lists.removeFirst() }
-        return list
+        while lists.count > 1, lists.count > Self.listLimit || keptCount > Self.keptObjects { lists.removeFirst() }
+        return lists[lists.count - 1].list
     }
+
+    private var keptCount: Int { lists.reduce(0) { $0 + $1.list.keptCount } }
 
     func reading<R>(_ body: () throws(EngineError) -> R) throws -> R { try inspecting(path, body) }
 

@@ -22,7 +22,8 @@ public struct StudioOptions: Sendable {
     public var hosts: Set<String>? = ["127.0.0.1", "localhost", "[::1]"]
     /// The longest body of a request, in bytes: the text of an import.
     public var bodyLimit = 256 << 20
-    /// The time after which a request is answered with an error.
+    /// The time after which a request is answered with an error. A change that has begun is waited for, so that an error
+    /// means that nothing was changed. It waits at most half of this time, and 5 seconds, for another process that writes.
     public var timeLimit: Duration = .seconds(30)
 
     public init(fileURL: URL, encryptionKey: Data? = nil, token: String?) {
@@ -30,5 +31,12 @@ public struct StudioOptions: Sendable {
         self.encryptionKey = encryptionKey
         self.token = token
         name = fileURL.lastPathComponent
+    }
+
+    /// The nanoseconds for which opening the file and a change wait for other processes. Other requests wait meanwhile.
+    var busyTimeout: UInt64 {
+        let limit: Duration = min(timeLimit / 2, .seconds(5))
+        let (seconds, attoseconds) = max(limit, .zero).components
+        return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
     }
 }

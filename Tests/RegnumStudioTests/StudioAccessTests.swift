@@ -37,6 +37,13 @@ import Testing
         #expect(try await client.send("GET", "/api/database", headers: [host]).status == 200)
     }
 
+    @Test("An empty token lets nobody in")
+    func emptyToken() async throws {
+        let client = try StudioHome().client { $0.token = "" }
+        #expect(try await client.send("GET", "/api/database", headers: [host]).status == 401)
+        #expect(try await client.send("GET", "/api/database", headers: [host, ("X-Regnum-Token", "")]).status == 401)
+    }
+
     @Test("Tokens are long and different")
     func tokens() {
         let tokens = (0..<10).map { _ in Studio.makeToken() }
@@ -86,6 +93,24 @@ import Testing
         let client = try StudioHome().client { $0.bodyLimit = 100 }
         let answer = try await client.send("POST", "/api/import", body: Data(count: 101))
         #expect(answer.status == 413)
+    }
+
+    @Test("A request is refused before its body is read")
+    func beforeTheBody() throws {
+        let studio = try StudioHome().client { $0.bodyLimit = 1 << 30 }.studio
+        func status(_ path: String, _ headers: (String, String)...) -> Int? {
+            studio.refusal(of: StudioRequest(method: "POST", path: path, headers: [host] + headers))?.status
+        }
+        #expect(status("/api/import") == 401)
+        #expect(status("/api/import", token) == nil)
+        #expect(status("/api/import", token, ("Origin", "http://evil.example")) == 403)
+        #expect(status("/api/import", token, ("Content-Length", "\(1 << 30)")) == nil)
+        #expect(status("/api/import", token, ("Content-Length", "\(1 << 30 + 1)")) == 413)
+        // JSON takes many times its length in memory.
+        #expect(status("/api/change", token, ("Content-Length", "\(1 << 30)")) == 413)
+        #expect(status("/api/change", token, ("Content-Length", "1000")) == nil)
+        let refusal = studio.refusal(of: StudioRequest(method: "POST", path: "/api/import"))
+        #expect(refusal?.headers.contains { $0.name == "Content-Security-Policy" } == true)
     }
 
     @Test("Each answer restricts the browser", arguments: ["/", "/main.js", "/nothing", "/api/database", "/api/rows"])

@@ -142,6 +142,61 @@ import Testing
         #expect(try home.count("StudioPerson", where: "id == 1 AND dogs.@count == 1") == 1)
     }
 
+    @Test("Undo can name the change that it undoes, and is refused if there is a later one")
+    func undoNumbers() async throws {
+        let home = try StudioHome()
+        let client = try await editor(home)
+        #expect(try await client.get("database").json["undoNumber"] == .null)
+        let first = try #require(try await client.post("change", change(1, #"{"age": "1"}"#)).json["undoNumber"]?.int)
+        let second = try #require(try await client.post("change", change(1, #"{"age": "2"}"#)).json["undoNumber"]?.int)
+        #expect(first != second)
+        #expect(try await client.get("database").json["undoNumber"]?.int == second)
+        // A change to the same values is none.
+        #expect(try await client.post("change", change(1, #"{"age": "2"}"#)).json["undoNumber"]?.int == second)
+        #expect(try await client.post("undo", "{\"number\": \(first)}").status == 409)
+        #expect(try home.count("StudioPerson", where: "age == 2") == 1)
+        let undone = try await client.post("undo", "{\"number\": \(second)}")
+        #expect(undone.status == 200 && undone.json["undoNumber"]?.int == first, "\(undone.text)")
+        #expect(try home.count("StudioPerson", where: "age == 1") == 1)
+        #expect(try await client.post("undo", "{\"number\": \(second)}").status == 409)
+    }
+
+    @Test("A change that is answered with an error was not made, even if there is hardly any time")
+    func timeLimit() async throws {
+        let home = try StudioHome()
+        let client = try home.client { $0.timeLimit = .milliseconds(2) }
+        while try await client.post("editing", #"{"on": true}"#).status != 200 {}
+        for age in 1_000..<1_020 {
+            let answer = try await client.post("change", change(1, "{\"age\": \"\(age)\"}"))
+            let stored = try home.count("StudioPerson", where: "age == \(age)")
+            #expect(stored == (answer.status == 200 ? 1 : 0), "\(answer.text)")
+        }
+    }
+
+    @Test("A change waits for another process that writes, but not without limit, and is not made later")
+    func busy() async throws {
+        let home = try StudioHome()
+        let client = try home.client { $0.timeLimit = .milliseconds(200) }
+        while try await client.post("editing", #"{"on": true}"#).status != 200 {}
+        let other = try Inspector(fileURL: home.url)
+        let writer = try other.beginEditing("StudioDog")
+        #expect(try await client.post("change", change(1, #"{"age": "1000"}"#)).status == 503)
+        writer.rollback()
+        // Requests are answered one after another.
+        while try await client.get("database").status != 200 {}
+        #expect(try home.count("StudioPerson", where: "age == 1000") == 0)
+    }
+
+    @Test("A change of a file that was deleted is refused")
+    func deleted() async throws {
+        let home = try StudioHome()
+        let client = try await editor(home)
+        try FileManager.default.removeItem(at: home.url)
+        let answer = try await client.post("change", change(1, #"{"age": "1000"}"#))
+        #expect(answer.status == 500 && answer.reason == "missingFile", "\(answer.text)")
+        #expect(!FileManager.default.fileExists(atPath: home.url.path))
+    }
+
     @Test("An object is created, and its creation undone")
     func creating() async throws {
         let home = try StudioHome()
@@ -173,6 +228,8 @@ import Testing
         #expect(preview["clearedLinks"]?["StudioPerson.best"]?.int == 3)
         #expect(preview["isUndoable"] == .bool(true) && preview["denials"]?.array.isEmpty == true)
         #expect(try home.count("StudioDog") == 2)
+        let none = try await client.post("delete", #"{"class": "StudioDog", "keys": [99]}"#)
+        #expect(none.status == 200 && none.json["undo"]?.array.isEmpty == true)
         #expect(try await client.post("delete", body).status == 200)
         #expect(try home.count("StudioDog") == 0 && home.count("StudioPerson", where: "best == NULL") == 3)
         let undone = try await client.post("undo", "{}")

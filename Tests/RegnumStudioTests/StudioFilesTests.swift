@@ -130,6 +130,24 @@ private let markupTexts = [
         #expect(try await client.post("editing", #"{"on": true}"#).status == 500)
     }
 
+    @Test("A file that is replaced by an older copy is shown again, with all its classes")
+    func replaced() async throws {
+        let home = try StudioHome()
+        let copy = home.folder.appendingPathComponent("copy.realm")
+        try FileManager.default.copyItem(at: home.url, to: copy)
+        let old = Int(try Inspector(fileURL: copy, isReadOnly: true).newestVersion)
+        let client = try home.client()
+        try home.write { $0.add(StudioDog(value: ["name": "New"])) }
+        let new = try #require(try await client.get("database").json["version"]?.int)
+        #expect(new > old)
+        try FileManager.default.removeItem(at: home.url)
+        try FileManager.default.moveItem(at: copy, to: home.url)
+        let change = try await client.get("changes", ["after": "\(new)", "wait": "0"]).json
+        #expect(change["version"]?.int == old && change["schema"] == .bool(true))
+        #expect(change["classes"]?.array.count == 3)
+        #expect(try await client.get("rows", ["class": "StudioDog"]).json["count"]?.int == 2)
+    }
+
     @Test("Hostile arguments are refused")
     func arguments() async throws {
         let home = try StudioHome()

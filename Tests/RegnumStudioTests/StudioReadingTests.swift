@@ -108,6 +108,38 @@ import Testing
         #expect(address.at("backlinks.0.property")?.string == "home")
     }
 
+    @Test("A long text is cut in the grid, at a character, and data is counted")
+    func longCells() async throws {
+        let home = try StudioHome()
+        // The second text has the end of what is read in the middle of a character, the third has one character.
+        let texts = [
+            String(repeating: "a", count: 8192), "b" + String(repeating: "€", count: 3000),
+            "e" + String(repeating: "\u{301}", count: 5000), String(repeating: "c", count: 200),
+        ]
+        try home.write { realm in
+            for (index, text) in texts.enumerated() {
+                let person = StudioPerson(value: ["id": 10 + index, "name": text])
+                person.photo = Data(count: 100_000)
+                realm.add(person)
+            }
+        }
+        let client = try home.client()
+        let rows = try await client.get("rows", ["class": "StudioPerson", "query": "id >= 10"]).json
+        let described = try await client.get("database").json.at("classes.2.properties")?.array ?? []
+        let columns = described.map { $0["name"]?.string }
+        func cell(_ row: Int, _ name: String = "name") -> JSONValue? {
+            columns.firstIndex(of: name).flatMap { rows.at("rows.\(row).1.\($0)") }
+        }
+        #expect(cell(0) == ["s": .string(String(repeating: "a", count: 200)), "cut": 8192])
+        #expect(cell(1) == ["s": .string("b" + String(repeating: "€", count: 199)), "cut": 9001])
+        #expect(cell(2)?["cut"]?.int == 10_001)
+        #expect((cell(2)?["s"]?.string?.utf8.count ?? 0) <= 8192)
+        #expect(cell(3)?.string == texts[3])
+        #expect(cell(0, "photo") == ["bytes": 100_000])
+        let labels = try await client.get("find", ["class": "StudioPerson", "text": "ccc"]).json
+        #expect(labels.at("objects.0.label")?.string == String(repeating: "c", count: 60))
+    }
+
     @Test("Bytes of data are sent as a picture or as bytes, and never as anything else")
     func data() async throws {
         let home = try StudioHome()
@@ -126,6 +158,24 @@ import Testing
         #expect(try await client.get("data", query.merging(["key": "3"]) { $1 }).reason == "noData")
         let name = ["class": "StudioPerson", "property": "name", "key": "1"]
         #expect(try await client.get("data", name).reason == "noData")
+    }
+
+    @Test("Of very many nested values only a part is sent")
+    func manyNestedValues() async throws {
+        let home = try StudioHome()
+        let client = try home.client()
+        try await client.switchToEditing()
+        let inner = "[" + Array(repeating: "1", count: 3).joined(separator: ",") + "]"
+        let middle = "[" + Array(repeating: inner, count: 100).joined(separator: ",") + "]"
+        let outer = "[" + Array(repeating: middle, count: 100).joined(separator: ",") + "]"
+        let change = try await client.post(
+            "change", "{\"class\": \"StudioPerson\", \"key\": 1, \"values\": {\"any\": \"\(outer)\"}}")
+        #expect(change.status == 200, "\(change.text.prefix(500))")
+        let text = try await client.get("object", ["class": "StudioPerson", "key": "1"]).text
+        #expect(text.split(separator: "\"t\":\"Int\"").count > 10_000)
+        #expect(text.split(separator: "\"t\":\"Int\"").count < 20_000)
+        #expect(text.contains("\"t\":\"deep\""))
+        #expect(text.split(separator: "\"t\":").count < 35_000)
     }
 
     @Test("Elements and backlinks come in windows")

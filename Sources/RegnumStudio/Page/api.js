@@ -6,11 +6,12 @@ const storageName = "regnum-studio-token";
 function takeToken() {
   const match = /^#token=([0-9A-Za-z_-]+)$/.exec(location.hash);
   if (match) {
-    sessionStorage.setItem(storageName, match[1]);
+    try { sessionStorage.setItem(storageName, match[1]); } catch { /* known until the page is loaded again */ }
     // The token stays neither in the address nor in the history.
     history.replaceState(null, "", location.pathname + location.search);
   }
-  return sessionStorage.getItem(storageName) ?? "";
+  if (match) return match[1];
+  try { return sessionStorage.getItem(storageName) ?? ""; } catch { return ""; }
 }
 
 const token = takeToken();

@@ -43,6 +43,19 @@ export function put(element, ...children) {
 
 export const byId = (id) => document.getElementById(id);
 
+const nameOf = (element) => element.id || element.dataset.name || element.getAttribute("aria-label") || element.textContent;
+
+/** Runs `draw`, which replaces the contents of an element. The control of the same name has the focus afterwards. */
+export function redraw(element, draw) {
+  const name = element.contains(document.activeElement) ? nameOf(document.activeElement) : "";
+  const top = element.scrollTop;
+  draw();
+  element.scrollTop = top;
+  if (!name || element.contains(document.activeElement)) return;
+  const controls = element.querySelectorAll("button, summary, input, select, textarea");
+  [...controls].find((each) => nameOf(each) === name)?.focus({ preventScroll: true });
+}
+
 const paths = {
   menu: "M2 4h12M2 8h12M2 12h12",
   close: "M3.5 3.5l9 9M12.5 3.5l-9 9",

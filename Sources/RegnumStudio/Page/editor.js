@@ -6,22 +6,32 @@ import { get, post } from "./api.js";
 import { h, iconButton, put } from "./dom.js";
 import { count, dateField, plural } from "./format.js";
 import { complain, dialog, toast } from "./overlay.js";
-import { classNamed, emit, showObject, state, takeState } from "./state.js";
+import { classNamed, emit, reload, showObject, state, takeState } from "./state.js";
 
 /** Sends a change; afterwards the page shows the new version. */
 async function send(name, body) {
-  const answer = await post(name, body);
+  let answer;
+  try { answer = await post(name, body); } catch (error) {
+    // Another page has changed something, or has switched to reading.
+    if (error.status === 409 || error.status === 403) reload().then(() => emit("mode")).catch(complain);
+    throw error;
+  }
   takeState(answer.state ?? answer);
   emit("refresh", { version: (answer.state ?? answer).version });
   return answer;
 }
 
-const undoAction = () => ({ label: "Undo", run: undo });
+/** A button that undoes the change that was just made, and no later one. */
+function undoAction() {
+  const number = state.database.undoNumber;
+  return { label: "Undo", run: () => undo(number) };
+}
 
-export async function undo() {
+/** Undoes a change, which has to be the last one: it is refused if another page has made a later one. */
+export async function undo(number = state.database.undoNumber) {
   try {
     const title = state.database.undo[0];
-    await send("undo", {});
+    await send("undo", { number });
     toast(`Undone: ${title}`);
   } catch (error) { complain(error); }
 }
@@ -98,6 +108,8 @@ const fields = {
   Decimal128: (property, json) => decimal(property, json),
   String(property, json) {
     const text = parsed(json, "");
+    // A field of text makes all line ends the same.
+    if (text.includes("\r")) return jsonField(property, json);
     const element = h("textarea", { "aria-label": property.name, rows: Math.min(12, Math.max(1, Math.ceil(text.length / 40))), value: text });
     return { element: h("div", { class: "field" }, element, usedValues(property, element)), json: () => JSON.stringify(element.value) };
   },
@@ -192,12 +204,16 @@ function jsonField(property, json) {
 function linkField(property, json) {
   let chosen = json && json !== "null" ? json : null;
   const shown = h("span", { class: "code", text: chosen ?? "null" });
-  const results = h("ul", { class: "linked", role: "listbox" });
+  const results = h("ul", { class: "linked" });
+  let request = 0;
   const find = async () => {
+    const number = ++request;
     try {
       const answer = await get("find", { class: property.type, text: search.value });
+      if (number !== request) return;
       put(results, answer.objects.map((object) => h("li", {}, h("button", {
         type: "button", class: "link", onclick: () => {
+          request += 1;
           chosen = `{"key": ${object.key}}`;
           shown.textContent = `${object.label} #${object.key}`;
           put(results);
@@ -209,6 +225,12 @@ function linkField(property, json) {
   const search = h("input", {
     type: "search", placeholder: `Find a ${property.type}`, "aria-label": `Find a ${property.type}`,
     oninput: (event) => { event.stopPropagation(); clearTimeout(waiting); waiting = setTimeout(find, 200); }, onfocus: find,
+    // Enter chooses the first object that was found, and does not store the old one.
+    onkeydown: (event) => {
+      if (event.key !== "Enter" || event.ctrlKey || event.metaKey) return;
+      event.preventDefault();
+      results.querySelector("button")?.click();
+    },
   });
   return {
     element: h("div", { class: "field" }, h("div", { class: "chosen" }, shown,
@@ -224,14 +246,21 @@ export function editProperty(cell, property, value, place) {
   const old = [...cell.childNodes];
   const field = fieldFor({ ...property, class: place.class }, value.json);
   const problem = h("p", { class: "problem", role: "alert", hidden: true });
-  const close = () => { cell.classList.remove("editing"); put(cell, old); };
+  const close = () => {
+    cell.classList.remove("editing");
+    put(cell, old);
+    cell.previousElementSibling?.querySelector("button")?.focus();
+    // The object may have changed while it was edited.
+    emit("object");
+  };
   const store = async () => {
     problem.hidden = true;
+    const before = state.database.undoNumber;
     try {
       await send("change", { ...place, values: { [property.name]: field.json() }, expected: { [property.name]: value.json } });
-      cell.classList.remove("editing");
-      emit("object");
-      toast(`Stored ${property.name}`, { action: undoAction() });
+      close();
+      if (state.database.undoNumber === before) toast(`${property.name} had this value already`);
+      else toast(`Stored ${property.name}`, { action: undoAction() });
     } catch (error) {
       problem.hidden = false;
       problem.textContent = error.message;
@@ -263,7 +292,8 @@ export function newObject(name, copied) {
       h("div", { class: "form-label" }, h("span", { class: "name", text: property.name }), h("span", { class: "hint", text: property.text })), field.element))),
   [{ label: "Cancel" }, {
     label: "Create", isPrimary: true, run: async () => {
-      const given = {};
+      // Without a prototype, as a property may be named `__proto__`.
+      const given = Object.create(null);
       for (const { property, field } of rows) {
         let json;
         try { json = field.json(); } catch (error) {
@@ -289,16 +319,18 @@ export async function removeObjects(name, keys) {
     const preview = await post("preview-delete", { class: name, keys });
     const line = ([title, number]) => h("li", {}, h("span", { class: "code", text: title }), " ", count(number));
     const isDenied = preview.denials.length > 0;
-    dialog(keys.length === 1 ? `Delete this ${name}?` : `Delete ${plural(keys.length, "object")} of ${name}?`, h("div", { class: "prose" },
+    dialog(keys.length === 1 ? `Delete ${name} #${keys[0]}?` : `Delete ${plural(keys.length, "object")} of ${name}?`, h("div", { class: "prose" },
       isDenied && [h("p", { class: "problem", text: "A delete rule forbids it:" }), h("ul", {}, preview.denials.map((text) => h("li", { text })))],
       h("p", { text: "Deleted, with what the delete rules and embedded objects take along:" }), h("ul", {}, Object.entries(preview.objects).map(line)),
       Object.keys(preview.clearedLinks).length > 0 && [h("p", { text: "Objects whose links are cleared:" }), h("ul", {}, Object.entries(preview.clearedLinks).map(line))],
       !preview.isUndoable && h("p", { class: "problem", text: "This is too much to be undone." })),
     [{ label: "Cancel" }, !isDenied && {
       label: "Delete", isDanger: true, run: async () => {
+        const before = state.database.undoNumber;
         await send("delete", { class: name, keys });
         emit("object");
-        toast(`Deleted ${plural(keys.length, "object")}`, { action: preview.isUndoable ? undoAction() : undefined });
+        const isUndoable = state.database.undoNumber !== null && state.database.undoNumber !== before;
+        toast(`Deleted ${plural(keys.length, "object")}`, { action: isUndoable ? undoAction() : undefined });
       },
     }].filter(Boolean));
   } catch (error) { complain(error); }

@@ -4,7 +4,7 @@
 
 import { h, icon, put } from "./dom.js";
 import { count, field } from "./format.js";
-import { copy, toast } from "./overlay.js";
+import { complain, copy, toast } from "./overlay.js";
 import { cellContent, cellText, isNumber, isSortable } from "./values.js";
 
 const rowHeight = 28;
@@ -48,7 +48,7 @@ export class Grid {
     this.columns = columns;
     this.active.column = Math.min(this.active.column, Math.max(0, columns.length - 1));
     this.element.setAttribute("aria-colcount", columns.length + 1);
-    put(this.head, h("div", { class: "cell gutter", role: "columnheader", text: "#", title: "The number of the object" }),
+    put(this.head, h("div", { class: "cell gutter", role: "columnheader", "aria-colindex": 1, text: "#", title: "The number of the object" }),
       columns.map((column, index) => this.headCell(column, index, order)));
     this.setWidths();
     this.clear();
@@ -191,12 +191,12 @@ export class Grid {
     element.shown = row;
     element.classList.toggle("waiting", !row);
     if (!row) {
-      put(element, h("div", { class: "cell gutter", role: "rowheader" }));
+      put(element, h("div", { class: "cell gutter", role: "rowheader", "aria-colindex": 1 }));
       return;
     }
     const old = before?.get(row.key);
     element.classList.toggle("added", Boolean(before && before.size > 0 && !old));
-    put(element, h("div", { class: "cell gutter", role: "rowheader", text: row.key }),
+    put(element, h("div", { class: "cell gutter", role: "rowheader", "aria-colindex": 1, text: row.key }),
       this.columns.map(({ property, index }, column) => {
         const cell = row.cells[index];
         const [content, kind] = cellContent(cell, property);
@@ -239,19 +239,28 @@ export class Grid {
 
   // A new version
 
-  /** Loads the newest version, keeps the rows in view where they are, and marks the changed cells. */
+  /**
+   * Loads the newest version, keeps the rows in view where they are and the selection on its objects, and marks the
+   * changed cells.
+   */
   async refresh() {
     const before = new Map();
     for (const element of this.drawn.values()) if (element.shown) before.set(element.shown.key, element.shown.cells);
     const top = Math.floor(this.first);
     const old = this.rows.at(top);
     const rows = this.rows;
-    const position = await rows.refresh(old?.key, top, this.viewRows + 10);
+    const selected = [];
+    const position = await rows.refresh(old?.key, top, this.viewRows + 10, () => {
+      for (const place of [this.active, this.anchor]) if (place) selected.push({ place, key: rows.peek(place.row)?.key });
+    });
     if (rows !== this.rows) return;
     const step = position - top;
     this.first = Math.max(0, Math.min(this.lastFirst, this.first + step));
-    for (const place of [this.active, this.anchor]) if (place) {
-      place.row = Math.max(0, Math.min(this.rows.count - 1, place.row + step));
+    for (const { place, key } of selected) {
+      const found = key === undefined ? undefined : rows.find(key);
+      // A range that has lost one of its ends would select other objects than the reader has seen.
+      if (key !== undefined && found === undefined) this.anchor = null;
+      place.row = Math.max(0, Math.min(rows.count - 1, found ?? place.row + step));
     }
     this.clear();
     this.draw(before);
@@ -370,7 +379,8 @@ export class Grid {
     const range = this.range();
     const length = range.bottom - range.top + 1;
     if (length > copyLimit) return toast(`At most ${count(copyLimit)} rows are copied at once: export them instead.`, { isError: true });
-    const rows = await this.rows.range(range.top, range.bottom + 1);
+    let rows = [];
+    try { rows = await this.rows.range(range.top, range.bottom + 1); } catch (error) { return complain(error); }
     const columns = this.columns.slice(range.left, range.right + 1);
     const lines = rows.map((row) => columns.map(({ index }) => field(cellText(row.cells[index]))).join("\t"));
     await copy(lines.join("\n"), length === 1 && columns.length === 1 ? "the cell" : `${count(rows.length)} rows`);
@@ -379,7 +389,9 @@ export class Grid {
   async removeSelected() {
     const range = this.range();
     if (range.bottom - range.top + 1 > copyLimit) return toast(`At most ${count(copyLimit)} objects are deleted at once.`, { isError: true });
-    const rows = await this.rows.range(range.top, range.bottom + 1);
-    this.handlers.remove(rows.map((row) => row.key));
+    try {
+      const rows = await this.rows.range(range.top, range.bottom + 1, { isExact: true });
+      this.handlers.remove(rows.map((row) => row.key));
+    } catch (error) { complain(error); }
   }
 }

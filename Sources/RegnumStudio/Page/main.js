@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Puts the page together: the bar at the top, the view of the route, the panel, and live changes.
 
-import { h, byId, icon, iconButton, put } from "./dom.js";
+import { h, byId, icon, iconButton, put, redraw } from "./dom.js";
 import { bytes, count, plural, time } from "./format.js";
 import { focus, listenToKeys, showKeys } from "./commands.js";
 import { newObject, removeObjects, setEditing, undo } from "./editor.js";
@@ -14,30 +14,51 @@ import { complain, menu } from "./overlay.js";
 import { drawPanel, isPanelOpen } from "./panel.js";
 import { QueryBox } from "./query.js";
 import { Rows } from "./rows.js";
-import { closeDrawer, drawSidebar, toggleDrawer } from "./sidebar.js";
+import { closeDrawer, drawSidebar, focusClasses, isDrawerOpen, toggleDrawer } from "./sidebar.js";
 import { arrive, classNamed, closeObject, go, on, reload, settings, showObject, state } from "./state.js";
 
-let isOnline = true;
+/** The error because of which the page may not show the newest version. */
+let trouble = null;
+
+const troubleTitle = () => (trouble === null ? "" : trouble.status === 0 ? "Not connected" : "Not updated");
+
+function setTrouble(error) {
+  const before = troubleTitle();
+  trouble = error;
+  if (troubleTitle() === before) return;
+  drawTop();
+  if (error && error.status !== 0) complain(error);
+}
 
 // The bar at the top
 
+let topDrawn = "";
+
+/** Draws the bar. If only the version differs, only that is set, so that focus and clicks are not lost. */
 function drawTop() {
   const { name, bytes: size, isEditing, allowsEditing, undo: steps, note, version } = state.database;
+  const facts = `${bytes(size)}, version ${count(version)}${note ? `. ${note}` : ""}`;
+  const now = JSON.stringify([name, isEditing, allowsEditing, steps, troubleTitle()]);
+  if (now === topDrawn) {
+    byId("top").querySelector(".file .hint").textContent = facts;
+    return;
+  }
+  topDrawn = now;
   document.body.classList.toggle("is-editing", isEditing);
   document.title = `${name} – Regnum Studio`;
-  put(byId("top"),
+  redraw(byId("top"), () => put(byId("top"),
     iconButton("menu", "Classes", toggleDrawer, { class: "quiet narrow-only" }),
-    h("div", { class: "file" }, h("strong", { text: name }), h("span", { class: "hint", text: `${bytes(size)}, version ${count(version)}${note ? `. ${note}` : ""}` })),
-    !isOnline && h("span", { class: "badge offline", role: "alert", text: "Not connected" }),
+    h("div", { class: "file" }, h("strong", { text: name }), h("span", { class: "hint", text: facts })),
+    trouble !== null && h("span", { class: "badge offline", role: "alert", title: trouble.message, text: troubleTitle() }),
     h("span", { class: "spacer" }),
-    isEditing && h("button", { type: "button", class: "quiet", disabled: steps.length === 0, title: steps[0] ? `Undo: ${steps[0]} (u)` : "Nothing to undo", onclick: undo }, icon("undo"), h("span", { class: "wide-only", text: "Undo" })),
+    isEditing && h("button", { type: "button", class: "quiet", disabled: steps.length === 0, title: steps[0] ? `Undo: ${steps[0]} (u)` : "Nothing to undo", onclick: () => undo() }, icon("undo"), h("span", { class: "wide-only", text: "Undo" })),
     h("button", {
-      type: "button", class: isEditing ? "badge editing" : "badge", id: "mode", "aria-pressed": isEditing, disabled: !allowsEditing,
+      type: "button", class: isEditing ? "badge editing" : "badge", id: "mode", "aria-pressed": String(isEditing), disabled: !allowsEditing,
       title: !allowsEditing ? "This file is shown only" : isEditing ? "Each change is stored at once. Switch to reading (e)" : "Nothing can be changed. Switch to editing (e)",
       onclick: () => setEditing(!isEditing),
     }, icon(isEditing ? "pen" : "lock"), isEditing ? "Editing" : "Read-only"),
     iconButton("sun", "Light, dark, or as the system", changeTheme, { class: "quiet wide-only" }),
-    iconButton("help", "Keys (?)", showKeys));
+    iconButton("help", "Keys (?)", showKeys)));
 }
 
 const themes = ["", "light", "dark"];
@@ -46,7 +67,7 @@ function changeTheme() {
   const now = document.documentElement.dataset.theme ?? "";
   const next = themes[(themes.indexOf(now) + 1) % themes.length];
   document.documentElement.dataset.theme = next;
-  localStorage.setItem("regnum-studio-theme", next);
+  try { localStorage.setItem("regnum-studio-theme", next); } catch { /* the browser stores nothing */ }
 }
 
 // The view of a class
@@ -62,11 +83,12 @@ const grid = new Grid({
   },
   resize: (name, width) => saveColumns((columns) => { columns.widths[name] = width; }),
   move: (name, before) => {
-    saveColumns((columns) => {
-      const order = view.columns.map((column) => column.property.name).filter((each) => each !== name);
-      order.splice(order.indexOf(before), 0, name);
-      columns.order = order;
-    });
+    const names = view.columns.map((column) => column.property.name);
+    // Anything may be dropped on a column.
+    if (name === before || !names.includes(name)) return;
+    const order = names.filter((each) => each !== name);
+    order.splice(order.indexOf(before), 0, name);
+    saveColumns((columns) => { columns.order = order; });
     applyColumns();
   },
   remove: (keys) => removeObjects(state.route.name, keys),
@@ -93,8 +115,10 @@ function saveColumns(change) {
 function columnsOf(description) {
   const saved = readColumns();
   const place = (name) => { const index = saved.order.indexOf(name); return index < 0 ? Infinity : index; };
+  // A property may be named `constructor`.
+  const width = (property) => (Object.hasOwn(saved.widths, property.name) ? saved.widths[property.name] : standardWidth(property));
   return description.properties
-    .map((property, index) => ({ property, index, width: saved.widths[property.name] ?? standardWidth(property) }))
+    .map((property, index) => ({ property, index, width: width(property) }))
     .filter((column) => !saved.hidden.includes(column.property.name))
     .sort((a, b) => (place(a.property.name) === place(b.property.name) ? a.index - b.index : place(a.property.name) - place(b.property.name)));
 }
@@ -102,7 +126,7 @@ function columnsOf(description) {
 function standardWidth(property) {
   if (property.collection !== "none") return 190;
   const widths = { Bool: 84, Int: 104, Float: 104, Double: 116, Date: 200, UUID: 290, ObjectId: 210, Data: 110, String: 200, Decimal128: 150 };
-  return Math.max(widths[property.type] ?? 170, Math.min(240, 44 + property.name.length * 8));
+  return Math.max(Object.hasOwn(widths, property.type) ? widths[property.type] : 170, Math.min(240, 44 + property.name.length * 8));
 }
 
 function applyColumns() {
@@ -170,11 +194,15 @@ async function showClass(isSame) {
   query.show(name, text);
   drawActions();
   if (isSame) return;
-  const rows = new Rows({ class: name, query: text, sort, descending: descending ? "1" : "" }, () => {
-    if (rows !== view.rows) return;
-    grid.draw();
-    drawStatus();
-  }, complain);
+  const rows = new Rows({ class: name, query: text, sort, descending: descending ? "1" : "" }, {
+    changed() {
+      if (rows !== view.rows) return;
+      grid.draw();
+      drawStatus();
+    },
+    failed: complain,
+    outdated() { if (rows === view.rows) grid.refresh().then(drawStatus).catch(complain); },
+  });
   view.columns = columnsOf(description);
   try {
     const before = view.rows;
@@ -227,7 +255,7 @@ async function showChange(change) {
       drawStatus();
     }
   }
-  if (route.object) await drawPanel({ keepsPlace: true });
+  if (route.object) await drawPanel({ keepsPlace: true, classes: names });
 }
 
 const hasLinks = (name) => classNamed(name).properties.some((property) => property.isLink);
@@ -238,7 +266,7 @@ function refuse(error) {
 }
 
 async function start() {
-  document.documentElement.dataset.theme = localStorage.getItem("regnum-studio-theme") ?? "";
+  try { document.documentElement.dataset.theme = localStorage.getItem("regnum-studio-theme") ?? ""; } catch { /* as the system */ }
   byId("skip").addEventListener("click", (event) => { event.preventDefault(); focus("main"); });
   try { await reload(); } catch (error) { return refuse(error); }
   on("database", () => { drawTop(); drawSidebar(); });
@@ -246,18 +274,24 @@ async function start() {
   on("route", drawRoute);
   on("refresh", async () => { try { await showChange({}); } catch (error) { complain(error); } });
   on("object", () => drawPanel({ keepsPlace: true }));
-  on("online", (now) => { if (now !== isOnline) { isOnline = now; drawTop(); } });
+  on("trouble", setTrouble);
   on("refused", refuse);
   addEventListener("popstate", arrive);
-  byId("main").addEventListener("click", closeDrawer);
+  // A click beside the open drawer only closes it.
+  byId("main").addEventListener("click", (event) => {
+    if (!isDrawerOpen()) return;
+    event.preventDefault();
+    event.stopPropagation();
+    closeDrawer();
+  }, true);
   listenToKeys({
     "/": () => focus("query"), g: () => grid.element.focus(), p: () => byId("panel").querySelector("button, summary")?.focus(),
-    c: () => byId("sidebar").querySelector("input, button")?.focus(), "[": () => history.back(), "]": () => history.forward(),
+    c: focusClasses, "[": () => history.back(), "]": () => history.forward(),
     s: () => go({ view: "schema" }), m: () => go({ view: "maintenance" }), "?": showKeys,
     e: () => { if (state.database.allowsEditing) setEditing(!state.database.isEditing); },
     u: () => { if (state.database.isEditing) undo(); },
     n: () => { if (state.database.isEditing && state.route.view === "class" && !classNamed(state.route.name)?.isEmbedded) newObject(state.route.name); },
-    Escape: closeObject,
+    Escape: () => (isDrawerOpen() ? closeDrawer() : closeObject()),
   });
   drawTop();
   arrive();

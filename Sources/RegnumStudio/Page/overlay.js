@@ -37,7 +37,10 @@ export function dialog(title, content, buttons = []) {
     h("div", { class: "sheet-body" }, content, status),
     row.length > 0 && h("footer", {}, row));
   element.addEventListener("close", () => element.remove());
-  element.addEventListener("click", (event) => { if (event.target === element) close(); });
+  // A click beside the dialog closes it, but not the end of a selection that began within it.
+  let pressed = null;
+  element.addEventListener("pointerdown", (event) => { pressed = event.target; });
+  element.addEventListener("click", (event) => { if (event.target === element && pressed === element) close(); });
   document.body.append(element);
   element.showModal();
   return { element, close };
@@ -60,11 +63,14 @@ export function menu(button, label, items) {
   element.style.setProperty("left", `${Math.max(8, Math.min(box.left, innerWidth - width - 8))}px`);
   element.querySelector("button, input")?.focus();
   const close = (event) => {
-    if (event.type === "keydown" && event.key !== "Escape") return;
+    if (event.type === "keydown" && event.key !== "Escape" && element.isConnected) return;
     if (event.type === "pointerdown" && (element.contains(event.target) || button.contains(event.target))) return;
+    const isOpen = element.isConnected;
     element.remove();
     document.removeEventListener("pointerdown", close, true);
     document.removeEventListener("keydown", close, true);
+    // A menu that its own item has closed has no more say.
+    if (!isOpen) return;
     if (event.type === "keydown") { event.stopPropagation(); button.focus(); }
   };
   document.addEventListener("pointerdown", close, true);

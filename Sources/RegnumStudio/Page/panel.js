@@ -2,7 +2,7 @@
 // The panel of one object: the path that led to it, all its values, and the objects that link to it.
 
 import { get } from "./api.js";
-import { h, byId, icon, iconButton, put } from "./dom.js";
+import { h, byId, icon, iconButton, put, redraw } from "./dom.js";
 import { count, plural } from "./format.js";
 import { complain, copy } from "./overlay.js";
 import { editProperty, newObject, removeObjects } from "./editor.js";
@@ -11,18 +11,25 @@ import { nodeElement } from "./values.js";
 
 let shown = null;
 let request = 0;
+/** What is drawn, apart from the version. */
+let drawn = "";
 
 export function isPanelOpen() { return !byId("panel").hidden; }
 
-/** Shows the object of the route, or hides the panel. */
-export async function drawPanel({ keepsPlace = false } = {}) {
+/**
+ * Shows the object of the route, or hides the panel. With `keepsPlace` the same object is shown again: nothing but the
+ * lists of links is drawn again if it does not differ, and those only if objects of the given classes have changed.
+ */
+export async function drawPanel({ keepsPlace = false, classes } = {}) {
   const panel = byId("panel");
   const object = state.route.object;
   const number = ++request;
   if (!object) {
+    if (panel.contains(document.activeElement)) (document.querySelector(".grid") ?? byId("main")).focus();
     panel.hidden = true;
     document.body.classList.remove("has-panel");
     shown = null;
+    drawn = "";
     return;
   }
   try {
@@ -30,17 +37,29 @@ export async function drawPanel({ keepsPlace = false } = {}) {
     if (number !== request) return;
     // What is being edited stays.
     if (keepsPlace && panel.querySelector(".editing")) return;
+    const now = JSON.stringify([{ ...answer, version: 0 }, state.database.isEditing, classNamed(answer.class)?.properties]);
+    if (keepsPlace && now === drawn) {
+      shown = answer;
+      if (!classes || answer.backlinks.some((link) => classes.includes(link.class))) redraw(panel, () => refillLinks(panel, answer));
+      return;
+    }
+    drawn = now;
     const [top, open] = [panel.querySelector(".panel-body")?.scrollTop ?? 0, new Set()];
-    if (keepsPlace) panel.querySelectorAll("details.backlinks[open]").forEach((each) => open.add(each.dataset.name));
+    if (keepsPlace) openLinks(panel).forEach((name) => open.add(name));
+    const hadFocus = panel.contains(document.activeElement);
     const before = keepsPlace && shown?.key === answer.key ? new Map(shown.values.map((each) => [each.name, JSON.stringify(each.node)])) : null;
     shown = answer;
-    fill(panel, answer, before, open);
+    redraw(panel, () => fill(panel, answer, before, open));
     panel.hidden = false;
     document.body.classList.add("has-panel");
+    // After a link in the panel was followed.
+    if (hadFocus && !panel.contains(document.activeElement)) panel.querySelector("h2").focus();
     if (keepsPlace) panel.querySelector(".panel-body").scrollTop = top;
   } catch (error) {
     if (number !== request) return;
     if (error.status !== 404) return complain(error);
+    shown = null;
+    drawn = "";
     put(panel, panelHead(object, `#${object.key}`), h("div", { class: "panel-body" },
       h("p", { class: "empty", text: keepsPlace ? "This object was deleted." : "There is no object with this number." })));
     panel.hidden = false;
@@ -58,20 +77,25 @@ function panelHead(object, label) {
       }), h("span", { class: "hint", text: "›", "aria-hidden": "true" })])),
     h("div", { class: "panel-title" },
       h("div", {}, h("span", { class: "tag", text: object.class }), h("span", { class: "hint code", text: ` #${object.key}` }),
-        h("h2", { text: label })),
+        h("h2", { tabindex: -1, text: label })),
       iconButton("close", "Close (Escape)", closeObject)));
 }
 
+const placeOf = (answer) => ({ class: answer.class, key: answer.key });
+const following = (answer) => (target) => showObject(target, { ...placeOf(answer), label: answer.label });
+
 function fill(panel, answer, before, open) {
   const description = classNamed(answer.class);
-  const place = { class: answer.class, key: answer.key };
-  const follow = (target) => showObject(target, { ...place, label: answer.label });
+  const place = placeOf(answer);
+  const follow = following(answer);
   const isEditing = state.database.isEditing && !description?.isEmbedded;
   const properties = new Map((description?.properties ?? []).map((property) => [property.name, property]));
   const values = answer.values.map((value) => {
     const property = properties.get(value.name);
     const cell = h("dd", { class: before && before.get(value.name) !== JSON.stringify(value.node) ? "changed" : null },
-      nodeElement(value.node, { ...place, property: value.name, isTop: true, follow, place: { ...place, property: value.name } }));
+      nodeElement(value.node, {
+        ...place, property: value.name, isTop: true, isCollection: property !== undefined && property.collection !== "none", follow, place: { ...place, property: value.name },
+      }));
     const mayEdit = isEditing && property && !property.isPrimaryKey && value.json !== undefined;
     return [h("dt", {},
       h("span", { class: "name", text: value.name }), h("span", { class: "hint", text: property?.text ?? "" }),
@@ -80,9 +104,7 @@ function fill(panel, answer, before, open) {
   put(panel, panelHead(answer, answer.label),
     h("div", { class: "panel-body" },
       h("dl", { class: "values top" }, values),
-      h("section", {}, h("h3", { text: description?.isEmbedded ? "Belongs to" : "Linked from" }),
-        answer.backlinks.length === 0 ? h("p", { class: "hint", text: "No object links to this one." })
-          : answer.backlinks.map((link) => backlinks(link, place, follow, open))),
+      linkSection(answer, open),
       h("div", { class: "panel-actions" },
         h("button", { type: "button", class: "small", onclick: () => copy(JSON.stringify(plain(answer), null, 2), "the object as JSON") }, "Copy as JSON"),
         isEditing && h("button", { type: "button", class: "small", onclick: () => newObject(answer.class, answer) }, icon("plus"), "Duplicate"),
@@ -104,6 +126,18 @@ function plain(answer) {
     }
   };
   return Object.fromEntries(answer.values.map((value) => [value.name, text(value.node)]));
+}
+
+function linkSection(answer, open) {
+  return h("section", { class: "links" }, h("h3", { text: classNamed(answer.class)?.isEmbedded ? "Belongs to" : "Linked from" }),
+    answer.backlinks.length === 0 ? h("p", { class: "hint", text: "No object links to this one." })
+      : answer.backlinks.map((link) => backlinks(link, placeOf(answer), following(answer), open)));
+}
+
+const openLinks = (panel) => new Set([...panel.querySelectorAll("details.backlinks[open]")].map((each) => each.dataset.name));
+
+function refillLinks(panel, answer) {
+  panel.querySelector("section.links").replaceWith(linkSection(answer, openLinks(panel)));
 }
 
 function backlinks(link, place, follow, open) {

@@ -5,7 +5,7 @@
 import { get } from "./api.js";
 import { h, icon, iconButton, put } from "./dom.js";
 import { count, plural, time } from "./format.js";
-import { complain, copy, dialog, menu, toast } from "./overlay.js";
+import { complain, copy, menu, toast } from "./overlay.js";
 import { classNamed, settings, state } from "./state.js";
 import { isNumber } from "./values.js";
 
@@ -60,11 +60,12 @@ export class QueryBox {
   }
 
   show(name, text) {
+    // The facts about a query stay while an object is opened.
+    if (this.name !== name || this.submitted !== text) this.facts.hidden = true;
     this.name = name;
     if (document.activeElement !== this.input || this.submitted !== text) this.input.value = text;
     this.submitted = text;
     this.fail(null);
-    this.facts.hidden = true;
   }
 
   typed() {
@@ -121,6 +122,7 @@ export class QueryBox {
     const end = this.input.selectionStart ?? this.input.value.length;
     this.found = completions(this.input.value.slice(0, end), this.name);
     this.chosen = -1;
+    this.input.removeAttribute("aria-activedescendant");
     const words = this.found.words.slice(0, 12);
     put(this.list, words.map((each, index) => h("li", {
       role: "option", id: `completion-${index}`, "aria-selected": "false",
@@ -236,11 +238,5 @@ export class QueryBox {
           toast("Saved in this browser");
         },
       }, icon("plus"), "Save this query")]);
-  }
-
-  help() {
-    dialog("Queries", h("div", { class: "prose" },
-      h("p", { text: "A query is a predicate as in filter(_:), then clauses in any number:" }),
-      h("pre", { text: "age > 30 AND name BEGINSWITH 'A' SORT(name ASC, age DESC) LIMIT(100)\nANY dogs.name == 'Rex'\nhome.city CONTAINS[c] 'ber' DISTINCT(home.city)" })));
   }
 }

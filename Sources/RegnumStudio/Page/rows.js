@@ -8,11 +8,12 @@ const windowLength = 100;
 const windowLimit = 40;
 
 export class Rows {
-  /** `changed` is called when rows have come. */
-  constructor(source, changed, failed) {
+  /** `changed` is called when rows have come, `outdated` when a window shows that there is a newer version. */
+  constructor(source, { changed, failed, outdated }) {
     this.source = source;
     this.changed = changed;
     this.failed = failed;
+    this.outdated = outdated;
     this.count = 0;
     this.version = 0;
     this.microseconds = 0;
@@ -27,12 +28,23 @@ export class Rows {
   at(position) {
     if (position < 0 || position >= this.count) return undefined;
     const number = Math.floor(position / windowLength);
-    const rows = this.windows.get(number);
-    if (!rows) {
-      this.load(number);
-      return undefined;
+    if (!this.windows.has(number)) this.load(number);
+    return this.peek(position);
+  }
+
+  /** The row at a position, if it is loaded. */
+  peek(position) {
+    const number = Math.floor(position / windowLength);
+    return this.windows.get(number)?.[position - number * windowLength];
+  }
+
+  /** The position of an object, if its row is loaded. */
+  find(key) {
+    for (const [number, rows] of this.windows) {
+      const index = rows.findIndex((row) => row.key === key);
+      if (index >= 0) return number * windowLength + index;
     }
-    return rows[position - number * windowLength];
+    return undefined;
   }
 
   async first() {
@@ -67,11 +79,11 @@ export class Rows {
     const generation = this.generation;
     get("rows", { ...this.source, offset: number * windowLength, limit: windowLength }, controller.signal)
       .then((answer) => {
+        if (this.loading.get(number) === controller) this.loading.delete(number);
         if (generation !== this.generation) return;
-        this.loading.delete(number);
-        // A newer version has begun to be shown: the other windows are of an older one.
-        if (answer.version !== this.version) this.windows.clear();
-        this.take(answer, number);
+        // All windows are of one version, and the view and the selection stay on their objects in the next one.
+        if (answer.version === this.version) this.take(answer, number);
+        else this.outdated();
       })
       .catch((error) => {
         if (this.loading.get(number) === controller) this.loading.delete(number);
@@ -83,14 +95,15 @@ export class Rows {
 
   /**
    * Loads the newest version around an object, which was at `position`. Returns its new position; without the object
-   * the old one, within the rows.
+   * the old one, within the rows. `leave` is called just before the old rows are dropped.
    */
-  async refresh(key, position, length) {
+  async refresh(key, position, length, leave) {
     const generation = ++this.generation;
     const ask = { ...this.source, limit: Math.min(500, length + 2 * windowLength) };
     if (key !== undefined) Object.assign(ask, { anchor: key, row: windowLength });
     const answer = await get("rows", { ...ask, offset: Math.max(0, position - windowLength) });
     if (generation !== this.generation) return position;
+    leave();
     for (const controller of this.loading.values()) controller.abort();
     this.loading.clear();
     this.windows.clear();
@@ -108,11 +121,26 @@ export class Rows {
     return answer.anchor ?? Math.min(position, Math.max(0, answer.count - 1));
   }
 
-  /** The rows of a range, loaded for it. */
-  async range(start, end) {
+  /**
+   * The rows of a range: those that are shown, the others loaded. With `isExact` all are of the version that is shown;
+   * an `Error` says if there is a newer one.
+   */
+  async range(start, end, { isExact = false } = {}) {
+    const { version } = this;
     const rows = [];
-    for (let offset = start; offset < end; offset += 500) {
+    while (start + rows.length < end) {
+      const offset = start + rows.length;
+      const known = this.peek(offset);
+      if (known) {
+        rows.push(known);
+        continue;
+      }
       const answer = await get("rows", { ...this.source, offset, limit: Math.min(500, end - offset) });
+      if (isExact && (answer.version !== version || this.version !== version)) {
+        this.outdated();
+        throw new Error("The rows have changed meanwhile: select them again.");
+      }
+      if (answer.rows.length === 0) break;
       for (const [key, cells] of answer.rows) rows.push({ key, cells });
     }
     return rows;

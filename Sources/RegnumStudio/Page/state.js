@@ -34,6 +34,7 @@ export async function reload() {
 export function takeState(answer) {
   state.database.isEditing = answer.isEditing;
   state.database.undo = answer.undo;
+  state.database.undoNumber = answer.undoNumber;
   emit("mode");
 }
 

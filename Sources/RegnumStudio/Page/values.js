@@ -16,7 +16,7 @@ export const isSortable = (property) =>
 
 /** The text of a cell as it is copied. */
 export function cellText(cell) {
-  if (cell === null) return "";
+  if (cell === null || cell === undefined) return "";
   if (typeof cell === "string") return cell;
   if (cell.bytes !== undefined) return `${cell.bytes} bytes`;
   return cell.s ?? "";
@@ -24,7 +24,8 @@ export function cellText(cell) {
 
 /** The contents of a cell: a list of children and a class. */
 export function cellContent(cell, property) {
-  if (cell === null) return ["null", "null"];
+  // A row of another schema may lack the cell.
+  if (cell === null || cell === undefined) return ["null", "null"];
   if (typeof cell === "string") {
     if (property.type === "Bool") return [cell, cell === "true" ? "bool yes" : "bool"];
     if (property.type === "String" && cell === "") return ["empty", "null"];
@@ -42,11 +43,14 @@ export function cellContent(cell, property) {
 
 // Nodes
 
-/** A node; `context` has the class, key and property that it belongs to, and `follow(object)`. */
+/**
+ * A node; `context` has the class, key and property that it belongs to, and `follow(object)`. `isTop` says that it is the
+ * value of the property, `isCollection` that the property is a collection, whose elements can be asked for.
+ */
 export function nodeElement(node, context) {
   switch (node.t) {
     case "null": return h("span", { class: "null", text: "null" });
-    case "deep": return h("span", { class: "null", text: "nested too deeply to be shown" });
+    case "deep": return h("span", { class: "null", text: "nested too deeply, or too long, to be shown here" });
     case "String": return stringElement(node, context);
     case "Date": return dateElement(node);
     case "Data": return dataElement(node, context);
@@ -129,7 +133,7 @@ function collectionElement(node, context) {
   const first = isMap ? node.entries : node.items;
   append(first);
   let shown = first.length;
-  const more = shown < node.n && context.isTop && h("button", {
+  const more = shown < node.n && context.isTop && context.isCollection && h("button", {
     type: "button", class: "small",
     onclick: async () => {
       try {
@@ -146,7 +150,7 @@ function collectionElement(node, context) {
   const words = { list: "element", set: "value", map: "entry" };
   return h("details", { class: "collection", ...(node.n <= 12 || context.isTop ? { open: true } : {}) },
     h("summary", { text: plural(node.n, words[node.t], isMap ? "entries" : undefined) }), list, more,
-    shown < node.n && !context.isTop && h("p", { class: "hint", text: `${count(node.n - shown)} more are not shown.` }));
+    shown < node.n && !more && h("p", { class: "hint", text: `${count(node.n - shown)} more are not shown.` }));
 }
 
 export const copyButton = (text, what) => h("button", {

@@ -202,10 +202,11 @@ import Testing
     @Test("Writing in a closure of changes is a programmer error")
     func writeInChanges() async throws {
         let pool = try await RealmPool(configuration: PoolSupport.memory(), readers: 1)
-        let words = Mutex<[String?]>([])
+        final class Words: Sendable { let found = Mutex<[String?]>([]) }
+        let words = Words()
         let changes = pool.changes { realm in
             let found = [catchMisuse { realm.beginWrite() }, catchMisuse { realm.writeAsync {} }]
-            words.withLock { $0 = found }
+            words.found.withLock { $0 = found }
             return realm.objects(PoolRow.self)
         }
         var iterator = changes.makeAsyncIterator()
@@ -214,7 +215,7 @@ import Testing
             return
         }
         #expect(contents.objects.isEmpty)
-        let found = words.withLock { $0 }
+        let found = words.found.withLock { $0 }
         #expect(found.count == 2)
         for text in found { #expect(text?.hasPrefix("Can't perform transactions in a closure of `changes`.") == true) }
         await pool.close()

@@ -7,7 +7,6 @@ import RealmSwift
 import RegnumEngine
 import RegnumSimulation
 import RegnumTestKit
-import Synchronization
 import Testing
 
 @testable import Regnum
@@ -206,14 +205,14 @@ import Testing
         let first = Task { try await PoolSupport.add(1, to: pool) }
         await disk.waitForSync()
         disk.becomeFull()
-        let ran = Atomic(0)
+        let ran = Counter()
         let second = Task {
             try await pool.write { realm in
                 realm.add(PoolRow(value: ["id": 2, "name": String(repeating: "long", count: 1 << 20)]))
-                ran.add(1, ordering: .relaxed)
+                ran.add()
             }
         }
-        try await PoolSupport.eventually { ran.load(ordering: .relaxed) == 1 }
+        try await PoolSupport.eventually { ran.value == 1 }
         disk.letGo()
         await #expect(throws: Realm.Error.self) { try await second.value }
         try await first.value

@@ -39,6 +39,15 @@ import Testing
         }
     }
 
+    @Test("The port of a file is the same each time, and one that no service has")
+    func ports() {
+        let paths = (0..<1_000).map { "/data/people-\($0).realm" }
+        #expect(paths.map(StudioServer.usualPort) == paths.map(StudioServer.usualPort))
+        #expect(paths.allSatisfy { StudioServer.usualPort($0) >= 49_152 })
+        #expect(Set(paths.map(StudioServer.usualPort)).count > 900)
+        #expect(StudioServer.usualPort("") >= 49_152)
+    }
+
     @Test("Only addresses of this machine need no file with a secret")
     func loopback() {
         for host in ["127.0.0.1", "127.1.2.3", "localhost", "::1"] { #expect(StudioServer.isLoopback(host), "\(host)") }

@@ -26,7 +26,8 @@ struct StudioCommand: ParsableCommand {
             """)
 
     @OptionGroup var arguments: FileArguments
-    @Option(help: "The port; by default a free one.") var port: UInt16 = 0
+    @Option(help: "The port; by default a free one, which is the same for a file each time if possible.")
+    var port: UInt16?
     @Option(help: "The IP address to listen on, with --token-file; by default only this machine reaches the page.")
     var host: String?
     @Option(help: "Another name under which browsers reach the page; may be given several times.")
@@ -56,9 +57,9 @@ struct StudioCommand: ParsableCommand {
             if let host { options.hosts?.formUnion(StudioServer.names(host)) }
             options.hosts?.formUnion(name)
             Interrupt.install()
-            let server = try StudioServer(Studio(options), host: host ?? "127.0.0.1", port: port)
+            let (server, page) = try serve(Studio(options))
             defer { server.stop() }
-            let address = try server.start() + "/#token=\(token)"
+            let address = page + "/#token=\(token)"
             if json {
                 let process = Int(ProcessInfo.processInfo.processIdentifier)
                 Output().write(JSONLine.text([("address", .string(address)), ("process", .number(process))]))
@@ -70,6 +71,18 @@ struct StudioCommand: ParsableCommand {
             defer { opening?.remove() }
             while !Interrupt.isRequested { try server.wait() }
         }
+    }
+
+    /// Begins to serve. Browsers keep the saved queries and the columns of the grid for an address, so the port is the
+    /// same for a file each time unless it is taken.
+    private func serve(_ studio: Studio) throws -> (server: StudioServer, page: String) {
+        let host = host ?? "127.0.0.1"
+        if port == nil {
+            let usual = try StudioServer(studio, host: host, port: StudioServer.usualPort(arguments.url.path))
+            if let page = try? usual.start() { return (usual, page) }
+        }
+        let server = try StudioServer(studio, host: host, port: port ?? 0)
+        return (server, try server.start())
     }
 }
 

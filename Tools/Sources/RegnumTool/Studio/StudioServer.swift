@@ -41,18 +41,28 @@ final class StudioServer {
     /// The names that a browser gives the server in its requests.
     static func names(_ host: String) -> [String] { [host.contains(":") ? "[\(host)]" : host] }
 
+    /// A port that is the same for a path each time.
+    static func usualPort(_ path: String) -> UInt16 {
+        var hash: UInt32 = 2_166_136_261
+        for byte in path.utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
+        return 49_152 + UInt16(hash % 16_384)
+    }
+
     /// Begins to serve. Returns the address of the page, without a slash at its end.
     func start() throws -> String {
         let (server, studio, outcome) = (self.server, self.studio, self.outcome)
-        run = Task {
-            await server.appendRoute("*") { (request: HTTPRequest) in await StudioServer.answer(request, studio) }
-            do { try await server.run() } catch { outcome.fail("\(error)") }
-        }
         let listening = Task { () -> UInt16? in
-            do { try await server.waitUntilListening() } catch { return nil }
+            do { try await server.waitUntilListening(timeout: StudioServer.timeout) } catch { return nil }
             switch await server.listeningAddress {
             case .ip4(_, let port), .ip6(_, let port): return port
             default: return nil
+            }
+        }
+        run = Task {
+            await server.appendRoute("*") { (request: HTTPRequest) in await StudioServer.answer(request, studio) }
+            do { try await server.run() } catch {
+                outcome.fail(error.localizedDescription)
+                listening.cancel()
             }
         }
         guard let port = blocking({ await listening.value }) else {
@@ -78,13 +88,19 @@ final class StudioServer {
     // MARK: Requests
 
     private static func answer(_ request: HTTPRequest, _ studio: Studio) async -> HTTPResponse {
+        var asked = StudioRequest(
+            method: request.method.rawValue, path: request.path, query: request.query.map { ($0.name, $0.value) },
+            headers: request.headers.map { ($0.key.rawValue, $0.value) })
+        // The body of a stranger is not taken into memory.
+        if let refusal = studio.refusal(of: asked) { return answer(refusal) }
         guard let body = try? await body(of: request) else {
             return HTTPResponse(statusCode: .payloadTooLarge, body: Data("The request is too long.".utf8))
         }
-        let response = await studio.respond(
-            to: StudioRequest(
-                method: request.method.rawValue, path: request.path, query: request.query.map { ($0.name, $0.value) },
-                headers: request.headers.map { ($0.key.rawValue, $0.value) }, body: body))
+        asked.body = body
+        return answer(await studio.respond(to: asked))
+    }
+
+    private static func answer(_ response: StudioResponse) -> HTTPResponse {
         var headers = HTTPHeaders()
         for header in response.headers { headers[HTTPHeader(header.name)] = header.value }
         let status = HTTPStatusCode(response.status, phrase: "")
