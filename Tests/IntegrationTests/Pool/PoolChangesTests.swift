@@ -204,7 +204,7 @@ import Testing
         let pool = try await RealmPool(configuration: PoolSupport.memory(), readers: 1)
         final class Words: Sendable { let found = Mutex<[String?]>([]) }
         let words = Words()
-        let changes = pool.changes { realm in
+        let changes = pool.changes { realm -> Results<PoolRow> in
             let found = [catchMisuse { realm.beginWrite() }, catchMisuse { realm.writeAsync {} }]
             words.found.withLock { $0 = found }
             return realm.objects(PoolRow.self)
