@@ -438,7 +438,8 @@ struct UndoStackTests {
         }
         #expect(try await stage.wait() == ["failed"])
         try stage.on { realm in
-            #expect(try stack?.undo() == false)
+            let isUndone = try stack?.undo()
+            #expect(isUndone == false)
             #expect(realm.objects(Plain.self).count == 1)
             (stack, stage.realm) = (nil, nil)
         }
