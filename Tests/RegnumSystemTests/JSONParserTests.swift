@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parser of JSON: what it keeps, and texts from outside that it refuses.
+// The parser of JSON: the values that it keeps exactly, and the texts that it refuses.
 
 import RegnumSystem
 import Testing

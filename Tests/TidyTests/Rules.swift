@@ -59,7 +59,7 @@ enum Rules {
             "RealmSwift": standard.union(foundation).union(["Regnum"]),
             "RegnumInspect": standard.union(foundation).union(engine)
                 .union(["RegnumQuery", "RegnumObservation", "Regnum"]),
-            "RegnumStudio": standard.union(foundation).union(["RegnumEngine", "RegnumQuery", "RegnumInspect"]),
+            "RegnumStudio": standard.union(foundation).union(engine).union(["RegnumQuery", "RegnumInspect"]),
             "RegnumRealmFile": standard.union(foundation).union(["RegnumSystem", "_CryptoExtras"]),
             "RegnumRealmImport": standard.union(foundation).union(engine)
                 .union(["RegnumQuery", "Regnum", "RegnumRealmFile"]),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes a step back in a running write transaction. First everything is checked, then everything is written:
+// Reverses a step in a running write transaction. First everything is checked, then everything is written:
 //
-//   check     every value that the step has written is still there; what it would restore can be restored
+//   check     every value that the step has written is still there; the values that it restores can be stored
 //   delete    the objects that the step has inserted
 //   insert    the objects that it has deleted, empty and under new keys
 //   store     the values before, with links to the present keys

@@ -122,7 +122,7 @@ struct Opening {
                 try makeFile()
             }
             let database = try recover(shared, isNew: isNew)
-            // A seeded bug may write over pages in use.
+            // A seeded bug may overwrite pages in use.
             database.reader.setTrusted(isNew && options.mutant == nil)
             return database
         } catch {

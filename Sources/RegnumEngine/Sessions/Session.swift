@@ -41,8 +41,8 @@ package final class Session {
     package var durability = CommitDurability.full
     /// The ticket of `current`, if that is not known to be durable.
     private(set) var ticket: CommitTicket?
-    /// Set when the session moves away from a version whose commit has failed. Whoever has handed out objects of that
-    /// version resets it, and makes those invalid that the commit had created: later objects may get their keys.
+    /// Set when the session moves away from a version whose commit has failed. The object layer resets it, and
+    /// makes the objects that the commit had created invalid: later objects may get their keys.
     package var hasLeftAbandoned = false
     /// In a write: the rule that it breaks; see Session+Refusals.
     var refusal: EngineError?
@@ -51,7 +51,7 @@ package final class Session {
     /// In a write: receives the progress of work on whole tables, and may cancel it; see Session+WholeTables.
     package var watch: TableProgress?
     var isCalledOff = false
-    /// In a write: what it changes about the history of the file.
+    /// In a write: the change of the file's history.
     var historyChange: HistoryChange?
     /// In a write: the state shown before it began.
     private var beforeWrite: Shown?

@@ -51,7 +51,7 @@ final class FedRow: Object {
         try Realm(configuration: configuration(path)).changeCursor
     }
 
-    @Test("A feed delivers what came before it and what comes later, in order", .timeLimit(.minutes(30)))
+    @Test("A feed delivers what came before it and what comes later, in order", .timeLimit(.minutes(240)))
     func order() async throws {
         try await withFolder { path in
             let start = try Self.cursor(path)
@@ -63,7 +63,7 @@ final class FedRow: Object {
         }
     }
 
-    @Test("Without a cursor a feed begins after the newest version", .timeLimit(.minutes(30)))
+    @Test("Without a cursor a feed begins after the newest version", .timeLimit(.minutes(240)))
     func fromNow() async throws {
         try await withFolder { path in
             try Self.commit(path, 1...3)
@@ -74,7 +74,7 @@ final class FedRow: Object {
         }
     }
 
-    @Test("A feed delivers the commits of another process", .timeLimit(.minutes(30)))
+    @Test("A feed delivers the commits of another process", .timeLimit(.minutes(240)))
     func otherProcess() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("fed-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -88,7 +88,7 @@ final class FedRow: Object {
         #expect(Set(try await reading.value) == [.int(1), .int(2), .int(3), .int(4)])
     }
 
-    @Test("A feed ends when its task is cancelled", .timeLimit(.minutes(30)))
+    @Test("A feed ends when its task is cancelled", .timeLimit(.minutes(240)))
     func cancelled() async throws {
         try await withFolder { path in
             let feed = try Self.makeFeed(path, since: nil)

@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// Rows of a listener: what it receives, applied to an array of primary keys.
+    /// Rows of a listener: its changes, applied to an array of primary keys.
     private static func mirror(
         _ changes: PoolChangeSequence, until isDone: @escaping @Sendable ([Int]) -> Bool
     ) async throws -> [Int] {

@@ -372,9 +372,10 @@ struct UndoStackTests {
     }
 
     @Test("Observers that are called when an undo begins, or after it, may use the stack")
-    func observersUseStack() throws {
-        let configuration = memory()
-        let realm = try filled(configuration)
+    func observersUseStack() throws { try withQueue(filled(), useStack) }
+
+    private func useStack(_ realm: Realm) throws {
+        let configuration = realm.configuration
         let stack = realm.undoStack()
         for name in ["a", "b"] { try realm.write { node(1, realm).name = name } }
         var counts: [Int] = []
