@@ -39,7 +39,7 @@ struct GuideSamplesTests {
                 #expect(compiled.contains(Self.words(sample)), "\(name): \(sample)")
             }
         }
-        #expect(names.count == 20)
+        #expect(names.count == 23)
         #expect(count >= 25)
     }
 
