@@ -19,7 +19,10 @@ import Testing
     @Test("A secret in a file is read without blanks around it")
     func token() throws {
         let token = "0123456789abcdef-ABCDEF_0123456789"
-        try withFile(" \(token)\n") { #expect(try StudioToken.read($0) == token) }
+        try withFile(" \(token)\n") { path in
+            let read = try StudioToken.read(path)
+            #expect(read == token)
+        }
     }
 
     @Test(
