@@ -69,17 +69,8 @@ struct ObjectParser {
     func value(_ json: JSONValue, of column: ColumnDefinition, _ depth: Int = 0) throws -> PlannedValue {
         switch (column.collection, json) {
         case (.none, _): return try single(json, column, depth)
-        case (.list, .array(let values)): return .elements(try values.map { try single($0, column, depth) })
-        case (.set, .array(let values)):
-            return .elements(
-                try values.map { json in
-                    let element = try single(json, column, depth)
-                    switch element {
-                    case .value(.list), .value(.dictionary):
-                        throw Problem(message: "a set cannot hold lists or dictionaries")
-                    default: return element
-                    }
-                })
+        case (.list, .array(let values)), (.set, .array(let values)):
+            return .elements(try values.map { try single($0, column, depth) })
         case (.dictionary, .object(let members)):
             // The parser has refused equal keys. Two spellings of one text are two keys.
             return .entries(
