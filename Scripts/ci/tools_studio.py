@@ -36,7 +36,7 @@ class Studio:
     def ask(self, name, query=None, body=None, headers=None):
         """Sends a request for data. Returns the status, the header fields and the body."""
         data = body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode()
-        address = f'{self.address}/{name}' + ('?' + urllib.parse.urlencode(query) if query else '')
+        address = f'{self.address}/{name}' + ('?' + urllib.parse.urlencode(query, quote_via=urllib.parse.quote) if query else '')
         fields = {'X-Regnum-Token': self.token, **(headers or {})}
         request = urllib.request.Request(address, data, {k: v for k, v in fields.items() if v is not None})
         try:

@@ -27,10 +27,11 @@ export class ApiError extends Error {
 }
 
 async function send(method, name, query, body, signal) {
-  const address = new URL("api/" + name, document.baseURI);
-  for (const [key, value] of Object.entries(query ?? {})) {
-    if (value !== undefined && value !== null && value !== "") address.searchParams.set(key, value);
-  }
+  // A space is sent as %20: not every server takes + for one.
+  const fields = Object.entries(query ?? {})
+    .filter(([, value]) => value !== undefined && value !== null && value !== "")
+    .map(([key, value]) => encodeURIComponent(key) + "=" + encodeURIComponent(value));
+  const address = new URL("api/" + name + (fields.length ? "?" + fields.join("&") : ""), document.baseURI);
   let response;
   try {
     response = await fetch(address, { method, body, signal, headers: { "X-Regnum-Token": token }, cache: "no-store" });
