@@ -85,7 +85,8 @@ class Browser:
         end = time.monotonic() + 1800
         found = None
         while time.monotonic() < end:
-            found = self.ask(script)
+            # The element that the script reads may not exist yet.
+            found = self.ask("(() => { try { return (" + script + ") } catch (error) { return String(error) } })()")
             if found == wanted:
                 print("ok:", words)
                 return

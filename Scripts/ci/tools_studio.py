@@ -221,6 +221,7 @@ def use_page(browser, studio, other):
     click(browser, 'age')
     browser.expect('sorted', f"{GRID}.find(r => r.getAttribute('aria-rowindex') === '2').children[0].textContent", '300')
     click(browser, 'age')
+    browser.expect('unsorted', f"{GRID}.find(r => r.getAttribute('aria-rowindex') === '2').children[0].textContent", '1')
     browser.ask("document.querySelector('.grid').focus()")
     press(browser, 'End', modifiers=2)
     browser.expect('the end', f"{GRID}.some(r => r.children[0].textContent === '300')", True)
