@@ -37,12 +37,15 @@ extension Database {
             break
         }
         if space.history == nil { return Self.extents(freed, death: number) }
-        // The version before the first one with a history is not kept: when it was committed is unknown.
-        if isKept { space.history?.append(sealed.before, freed: freed) }
+        // A block that the transaction itself has spilled and freed belongs to no older version. The version before the
+        // first one with a history is not kept: when it was committed is unknown.
+        let kept = isKept ? freed.filter { $0.birth < number } : []
+        let unneeded = isKept ? freed.filter { $0.birth >= number } : freed
+        if isKept { space.history?.append(sealed.before, freed: kept) }
         let now = options.wallClock()
         let dropped = space.history?.prune(now: now) ?? []
         let replaced = try space.history?.seal(number, now: now, into: sealed.blocks.sealer) ?? []
-        return (isKept ? [] : Self.extents(freed, death: number)) + pending(dropped + replaced)
+        return Self.extents(unneeded, death: number) + pending(dropped + replaced)
     }
 
     static func extents(_ refs: [BlockRef], death: UInt64) -> [PendingExtent] {

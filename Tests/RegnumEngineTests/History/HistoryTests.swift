@@ -36,6 +36,7 @@ final class HistoryRun {
     let path: String
     let clock = SetClock()
     var random: SeededRandom
+    private let isSpilling: Bool
     private(set) var database: Database?
     private(set) var state: State = [:]
     /// What each version holds, and when it was committed.
@@ -43,11 +44,13 @@ final class HistoryRun {
     private var next = 0
 
     init(
-        seed: UInt64, limits: HistoryLimits, files: any FileSystem = MemoryFileSystem(), path: String = HistoryRun.path
+        seed: UInt64, limits: HistoryLimits, isSpilling: Bool = false, files: any FileSystem = MemoryFileSystem(),
+        path: String = HistoryRun.path
     ) throws {
         self.files = files
         self.path = path
         random = SeededRandom(seed: seed)
+        self.isSpilling = isSpilling
         try open()
         let session = try opened.makeSession()
         try session.beginWrite()
@@ -65,7 +68,12 @@ final class HistoryRun {
         database = nil
         var options = Database.OpenOptions()
         options.wallClock = { [clock] in clock.now }
-        options.spillLimits.sealed = 64 << 10...64 << 10
+        // If nearly each change spills, transactions free blocks that they have added themselves.
+        options.spillLimits.sealed = isSpilling ? 4096...4096 : 64 << 10...64 << 10
+        if isSpilling {
+            options.spillLimits.changed = 4096
+            (options.spillLimits.interval, options.spillLimits.bytesPerChange) = (4, .max)
+        }
         database = try Database.openAsOtherProcess(path: path, fileSystem: files, options: options)
     }
 
@@ -223,7 +231,8 @@ final class HistoryRun {
         arguments: RunSeed.list(1...2))
     func model(seed: RunSeed) throws {
         let age: Int64 = 60_000_000
-        let run = try HistoryRun(seed: seed.value, limits: HistoryLimits(age: age, byteCount: 600 << 10))
+        let limits = HistoryLimits(age: age, byteCount: 600 << 10)
+        let run = try HistoryRun(seed: seed.value, limits: limits, isSpilling: seed.value % 2 == 1)
         var pins: [Session] = []
         for turn in 0..<Self.turns {
             run.clock.advance(Int64(run.random.below(2_000_000)))
