@@ -59,6 +59,8 @@ public final class RealmPool: Sendable {
     ///     some KiB of memory and a thread while it reads, when it is first needed; of a read-only file, immediately.
     ///   - waitingLimit: The number of reads, and of writes, that may wait; further calls throw
     ///     `RealmPoolError.tooManyWaiting`. Nil: no limit.
+    ///   - fileID: The source file that reports about open Realms name. Omit it.
+    ///   - line: The line in that file. Omit it.
     public init(
         configuration: Realm.Configuration = .defaultConfiguration, readers: Int = RealmPool.defaultReaderCount,
         waitingLimit: Int? = nil, fileID: StaticString = #fileID, line: UInt = #line
