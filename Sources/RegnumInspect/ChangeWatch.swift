@@ -48,7 +48,9 @@ public final class ChangeWatch {
         if let cursor {
             start = FeedCursor(text: cursor)
             guard start != nil else {
-                throw InspectionError(path: path, description: "'\(cursor)' is not a change cursor.")
+                throw InspectionError(
+                    path: path,
+                    description: "'\(cursor)' is not a change cursor: give one that was printed before, or 'now'.")
             }
         }
         stamp = FileStamp(path)

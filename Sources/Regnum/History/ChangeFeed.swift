@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The change feed of a Realm: what has changed since a cursor, once or as an asynchronous sequence.
+// The change feed of a Realm: the changes since a cursor, once or as an asynchronous sequence.
 
 internal import RegnumEngine
 internal import RegnumObservation

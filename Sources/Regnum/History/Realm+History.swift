@@ -140,7 +140,7 @@ extension RealmCore {
         do throws(FeedProblem) { throw try FeedReader.missing(database, number) } catch { throw self.error(error) }
     }
 
-    /// A frozen Realm that shows `session`. Throws if the classes differ from what the version holds.
+    /// A frozen Realm that shows `session`. Throws if the schema of the version differs from that of the classes.
     func frozen(keptAt session: Session) throws(Realm.Error) -> Realm {
         let types = settings.configuration.objectTypes.map { Set($0.map { ObjectIdentifier($0) }) }
         let key = RealmCache.FrozenKey(

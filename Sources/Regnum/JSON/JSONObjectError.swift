@@ -7,7 +7,7 @@ public import Foundation
 public struct JSONObjectError: Error, Sendable, Equatable, CustomStringConvertible, LocalizedError {
     /// The path to the value, such as "[3].address.street"; empty for the whole text.
     public let path: String
-    /// The message: what is wrong with the value.
+    /// The problem of the value.
     public let message: String
 
     /// The path and the message.

@@ -86,7 +86,7 @@ actor PoolWriter {
         }
     }
 
-    /// Queues the commit and waits for its sync, cancelled or not: what is committed cannot be taken back.
+    /// Queues the commit and waits for its sync, also if the task is cancelled: a commit cannot be undone.
     private func commit(_ core: RealmCore) async throws {
         var refusal: (any Error)?
         let failure = await withCheckedContinuation { (done: CheckedContinuation<EngineError?, Never>) in

@@ -33,8 +33,8 @@ internal import RegnumSystem
 /// - **Back pressure.** Tasks wait without occupying a thread. `waitingLimit` limits how many may wait.
 ///
 /// The pool may be used from any task. It keeps the file open until `close`, or until it is released, no closure runs
-/// and no task listens to `changes`. Only closures of `write` may write. To observe, use `changes`: what a closure
-/// observes is not notified reliably, because the Realm that it runs on advances only now and then.
+/// and no task listens to `changes`. Only closures of `write` may write. To observe, use `changes`:
+/// observers that a closure adds are called late or not at all, because its Realm does not advance with each commit.
 public final class RealmPool: Sendable {
     /// The configuration that the pool was opened with.
     public let configuration: Realm.Configuration
@@ -171,7 +171,7 @@ public final class RealmPool: Sendable {
         Metrics(reads: reading.activity, writes: writing.activity, syncs: syncs.count)
     }
 
-    /// What a pool has done so far, and what it is doing.
+    /// Counts and times of the calls of a pool, and its syncs.
     public struct Metrics: Sendable, Hashable {
         /// The calls of `read`.
         public var reads: Activity

@@ -31,7 +31,7 @@ extension RealmAdditions where Self == Realm {
     /// kept, for example because the file is damaged. It is a programmer error to call this outside a write
     /// transaction, in a migration, or off the thread of the Realm.
     ///
-    /// Beginning costs about as much as committing what has been changed since the last savepoint, without the writing;
+    /// The start costs about as much as a commit of the changes since the last savepoint, without its disk writes;
     /// the end costs O(changes since + classes). Transactions without savepoints pay nothing.
     @discardableResult
     public func savepoint<Result>(_ block: () throws -> Result) throws -> Result {

@@ -131,8 +131,8 @@ enum StudioToken {
         let token = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard token.utf8.count >= 32, token.utf8.allSatisfy(isAllowed) else {
             throw Refusal(
-                "The token file '\(path)' needs 32 or more characters: letters, digits, - and _. Make one with: "
-                    + "(umask 077; head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \\n' > \(path))")
+                "The token file '\(path)' needs 32 or more characters: letters, digits, - and _. Make a new one: "
+                    + "(umask 077; set -C; head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \\n' > studio.token)")
         }
         let permissions = try? FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber
         if let bits = permissions?.intValue, bits & 0o077 != 0 {
