@@ -10,8 +10,6 @@ extension Studio {
     /// The longest wait for a change.
     private static let longestWait = Duration.seconds(20)
     private static let pause = Duration.milliseconds(100)
-    /// The seconds after which an export ends whose reader takes no more: it keeps an old version of the file.
-    private static let longestPause = 120.0
 
     /// Waits until there is another version than `after`, at most as long as `wait` (in ms) says. Returns the newest
     /// version and the classes that have changed since then.
@@ -32,11 +30,12 @@ extension Studio {
         let isJSON = call["format"] == "json"
         let export = try await worker.run { file in RunningExport(try ObjectExport(file, call, isJSON: isJSON)) }
         let worker = worker
+        let longestPause = options.longestPause
         let chunks = AsyncThrowingStream<Data, any Error>(unfolding: {
             try await worker.run { _ -> Data? in
                 let chunk = try export.next()
                 let turn = export.turn
-                worker.later(Studio.longestPause) { export.end(after: turn) }
+                worker.later(longestPause) { export.end(after: turn) }
                 return chunk
             }
         })

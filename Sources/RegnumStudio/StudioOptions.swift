@@ -24,6 +24,7 @@ public struct StudioOptions: Sendable {
     public var bodyLimit = 256 << 20
     /// The time after which a request is answered with an error. A change that has begun is waited for, so that an error
     /// means that nothing was changed. It waits at most half of this time, and 5 seconds, for another process that writes.
+    /// An export ends with an error if its reader takes nothing for four times as long.
     public var timeLimit: Duration = .seconds(30)
 
     public init(fileURL: URL, encryptionKey: Data? = nil, token: String?) {
@@ -31,6 +32,12 @@ public struct StudioOptions: Sendable {
         self.encryptionKey = encryptionKey
         self.token = token
         name = fileURL.lastPathComponent
+    }
+
+    /// The seconds after which an export ends whose reader takes no more: it keeps an old version of the file.
+    var longestPause: Double {
+        let (seconds, attoseconds) = timeLimit.components
+        return 4 * (Double(seconds) + Double(attoseconds) / 1e18)
     }
 
     /// The nanoseconds for which opening the file and a change wait for other processes. Other requests wait meanwhile.

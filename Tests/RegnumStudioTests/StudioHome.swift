@@ -84,8 +84,10 @@ final class StudioHome: Sendable {
         return text
     }
 
+    /// A client without a limit of time that a loaded machine could reach.
     func client(_ change: (inout StudioOptions) -> Void = { _ in }) throws -> StudioClient {
         var options = StudioOptions(fileURL: url, encryptionKey: key, token: Self.token)
+        options.timeLimit = .seconds(24 * 3600)
         change(&options)
         return StudioClient(home: self, studio: try Studio(options))
     }
