@@ -39,12 +39,11 @@ public struct Edit: Hashable, Sendable {
         }
     }
 
-    /// The same edit under another replica number: for edits that were made before the hub had issued one, and for
-    /// pending edits of a client that takes a new identity. Stamps of `old` get the new number, and so do the ids that
-    /// `old` has drawn after `counter` (rule 36).
-    public func replacing(_ old: Replica, by new: Replica, idsAfter counter: UInt64) -> Edit {
+    /// The same edit under another replica number. A client that takes a new identity so gives its pending edits stamps of
+    /// the new number, while the ids of elements stay. A client that receives its first number replaces both.
+    public func replacing(_ old: Replica, by new: Replica, withIDs: Bool) -> Edit {
         func rename(_ id: ElementID) -> ElementID {
-            id.replica == old && id.counter > counter ? ElementID(new, id.counter) : id
+            id.replica == old && withIDs ? ElementID(new, id.counter) : id
         }
         var result = self
         if stamp.replica == old { result.stamp.replica = new }

@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws the ids and positions of list elements, and makes the edits of lists from them.
 
-/// The ids and positions that one replica gives to list elements. `counter` is stored with the file, in the same commit as
-/// the elements.
+/// The ids and positions that one replica gives to list elements, from one opening of the file on. `counter` is stored
+/// with the file, in the same commit as the elements.
 public struct ElementSource: Sendable {
-    /// Raised by each id. It continues when the replica number changes.
     public private(set) var counter: UInt64
     public private(set) var replica: Replica
     var positions = PositionSource()
 
-    public init(replica: Replica, counter: UInt64 = 0) {
+    /// - Parameters:
+    ///   - counter: the stored counter; 0 for a new file.
+    ///   - opening: a random number, drawn each time that the file is opened (rule 36).
+    public init(replica: Replica, counter: UInt64, opening: UInt32, rules: some ExchangeRules) {
         self.replica = replica
-        self.counter = counter
+        self.counter = rules.counter(stored: counter, opening: opening)
     }
 
     /// Continues under another replica number.
-    public mutating func register(_ replica: Replica) { self = ElementSource(replica: replica, counter: counter) }
+    public mutating func register(_ replica: Replica) {
+        self.replica = replica
+        positions = PositionSource()
+    }
 
     public mutating func next() -> ElementID {
         counter += 1

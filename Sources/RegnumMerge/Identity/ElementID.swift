@@ -42,3 +42,11 @@ public struct PropertyPath: Hashable, Comparable, Sendable {
         return left.inner.lexicographicallyPrecedes(right.inner)
     }
 }
+
+extension ElementID: CustomStringConvertible {
+    public var description: String { "\(replica.number):\(counter)" }
+}
+
+extension PropertyPath: CustomStringConvertible {
+    public var description: String { ([property] + inner).map { String($0) }.joined(separator: "/") }
+}

@@ -58,3 +58,7 @@ public struct Stamp: Hashable, Sendable {
     /// The stamp of an event that has not happened.
     public static let none = Stamp(.zero, .unregistered)
 }
+
+extension Stamp: CustomStringConvertible {
+    public var description: String { "\(time.milliseconds).\(time.bits & 0xFFFF)@\(replica.number)" }
+}

@@ -34,7 +34,8 @@ public struct ExchangeState: Hashable, Sendable {
     }
 }
 
-/// The number of a sealed batch, and a hash of it and of the batches before it.
+/// The number of a sealed batch, and the hash of its last edit. The hash of an edit covers it and all edits before it of
+/// the same identity.
 public struct BatchMark: Hashable, Sendable {
     public var sequence: Int64
     public var hash: UInt64
@@ -54,13 +55,14 @@ public enum UploadVerdict: Hashable, Sendable {
     case repeated
     /// Batches before it are missing.
     case gap
-    /// Another batch with this number was applied: two devices use one identity.
+    /// The client has to take a new identity: another batch with this number was applied, because two devices use one
+    /// identity, or the identity has been replaced.
     case fork
 }
 
 /// The decisions of clients and the hub. The default implementations are the rules.
 public protocol ExchangeRules: Sendable {
-    func verdict(on batch: BatchMark, after recent: [BatchMark]) -> UploadVerdict
+    func verdict(on batch: BatchMark, after recent: [BatchMark], isReplaced: Bool) -> UploadVerdict
     func drops(_ batch: Int64, acknowledged: Int64, byCheckpoint: Bool) -> Bool
     func leavesView(isDelivered: Bool) -> Bool
     func raisesVersion(isApplied: Bool) -> Bool
@@ -70,14 +72,14 @@ public protocol ExchangeRules: Sendable {
     func isCheckpoint(hasMore: Bool) -> Bool
     func reports(isDenied: Bool) -> Bool
     func collects(_ tombstone: Int64, bases: Int64, isExpired: Bool) -> Bool
-    func skipsDead(version: Int64, base: Int64, firstHead: Int64) -> Bool
+    func skipsDead(version: Int64, base: Int64, firstHead: Int64, isOffering: Bool) -> Bool
     func mustReset(base: Int64, collected: Int64) -> Bool
     func offers(_ known: Stamp, over hub: Stamp) -> Bool
     func stampOfOffer(original: Stamp, now: Stamp) -> Stamp
     func offersMissing(base: Int64, collected: Int64) -> Bool
     func isFork(acknowledged: BatchMark, known: [BatchMark]) -> Bool
-    func idsKept(acknowledged: UInt64) -> UInt64
-    func keepsAfterReset(_ batch: BatchMark, applied: [BatchMark]) -> Bool
+    func counter(stored: UInt64, opening: UInt32) -> UInt64
+    func keepsAfterReset(_ edit: UInt64, applied: [UInt64]) -> Bool
     func firstReplica(next: Replica, epoch: Int64) -> Replica
 }
 
@@ -85,8 +87,9 @@ public protocol ExchangeRules: Sendable {
 
 extension ExchangeRules {
     /// **Rule 23.** The hub applies a batch if its number follows the last one of the same identity, so each batch counts
-    /// once. `recent` are the last batches of it, the newest one at the end.
-    public func verdict(on batch: BatchMark, after recent: [BatchMark]) -> UploadVerdict {
+    /// once. `recent` are the last batches of it, the newest one at the end. An identity that was replaced uploads no more.
+    public func verdict(on batch: BatchMark, after recent: [BatchMark], isReplaced: Bool) -> UploadVerdict {
+        if isReplaced { return .fork }
         let last = recent.last ?? .start
         if batch.sequence == last.sequence + 1 { return .apply }
         if batch.sequence > last.sequence { return .gap }
@@ -143,9 +146,10 @@ extension ExchangeRules {
     }
 
     /// **Rule 33.** A client without a base does not receive objects that were dead when its first page was made, but it
-    /// receives those that died since, which an earlier page may have contained.
-    public func skipsDead(version: Int64, base: Int64, firstHead: Int64) -> Bool {
-        base == 0 && version <= firstHead
+    /// receives those that died since, which an earlier page may have contained. A client that is going to offer older
+    /// data receives all: it would offer what was deleted, and the delete may be forgotten before the offer arrives.
+    public func skipsDead(version: Int64, base: Int64, firstHead: Int64, isOffering: Bool) -> Bool {
+        base == 0 && version <= firstHead && !isOffering
     }
 
     /// **Rule 34.** A client whose base is before a forgotten delete begins again with a new identity, and keeps what it
@@ -173,12 +177,14 @@ extension ExchangeRules {
     /// that was acknowledged before.
     public func isFork(acknowledged: BatchMark, known: [BatchMark]) -> Bool { !known.contains(acknowledged) }
 
-    /// The ids that its pending edits have drawn, those after the `acknowledged` ones, get the new replica number, because
-    /// the copy may have used the same ones.
-    public func idsKept(acknowledged: UInt64) -> UInt64 { acknowledged }
+    /// Each opening of a file begins with other ids, because a copy of the file may have used those that follow.
+    public func counter(stored: UInt64, opening: UInt32) -> UInt64 { UInt64(opening) << 32 }
 
-    /// **Rule 37.** A new identity uploads the pending batches of the old one, except those that the hub has applied.
-    public func keepsAfterReset(_ batch: BatchMark, applied: [BatchMark]) -> Bool { !applied.contains(batch) }
+    /// **Rule 37.** A new identity replaces the old one, and uploads the pending edits of it that the hub has not applied.
+    /// `applied` are the hashes of the last edits that it has; the hub keeps as many as a device can have waiting. A device
+    /// that is restored from a backup from before its last change of identity can upload an edit a second time, which
+    /// shows only if it is an increment.
+    public func keepsAfterReset(_ edit: UInt64, applied: [UInt64]) -> Bool { !applied.contains(edit) }
 
     /// **Rule 38.** A restored hub does not know the replica numbers that it issued after the backup. It begins each epoch
     /// with numbers that no earlier one can have reached.

@@ -20,6 +20,11 @@ public struct Register: Hashable, Sendable {
 public struct EntryRegister: Hashable, Sendable {
     public var stamp: Stamp
     public var value: MergeValue?
+
+    public init(stamp: Stamp, value: MergeValue?) {
+        self.stamp = stamp
+        self.value = value
+    }
 }
 
 /// An element of a list. It stays as a tombstone when it is removed, until its object is collected.
@@ -30,7 +35,19 @@ public struct ListElement: Hashable, Sendable {
     public var position: Position
     public var valueStamp: Stamp
     public var value: MergeValue
-    public var isRemoved = false
+    public var isRemoved: Bool
+
+    public init(
+        inserted: Stamp, positionStamp: Stamp, position: Position, valueStamp: Stamp, value: MergeValue,
+        isRemoved: Bool = false
+    ) {
+        self.inserted = inserted
+        self.positionStamp = positionStamp
+        self.position = position
+        self.valueStamp = valueStamp
+        self.value = value
+        self.isRemoved = isRemoved
+    }
 
     /// A tombstone has no place and no value. Its stamps are those of the removal.
     static func tombstone(_ removal: Stamp, inserted: Stamp) -> ListElement {
@@ -44,6 +61,11 @@ public struct EntryKey: Hashable, Comparable, Sendable {
     public var path: PropertyPath
     public var key: MergeValue
 
+    public init(path: PropertyPath, key: MergeValue) {
+        self.path = path
+        self.key = key
+    }
+
     public static func < (left: EntryKey, right: EntryKey) -> Bool {
         left.path == right.path ? left.key < right.key : left.path < right.path
     }
@@ -52,6 +74,11 @@ public struct EntryKey: Hashable, Comparable, Sendable {
 public struct ElementKey: Hashable, Comparable, Sendable {
     public var path: PropertyPath
     public var id: ElementID
+
+    public init(path: PropertyPath, id: ElementID) {
+        self.path = path
+        self.id = id
+    }
 
     public static func < (left: ElementKey, right: ElementKey) -> Bool {
         left.path == right.path ? left.id < right.id : left.path < right.path
