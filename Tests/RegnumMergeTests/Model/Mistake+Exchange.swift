@@ -8,6 +8,8 @@ extension TestedRules {
 
     func verdict(on batch: BatchMark, after recent: [BatchMark], isReplaced: Bool) -> UploadVerdict {
         let isReplaced = mistake == .replacedIdentityUploads ? false : isReplaced
+        var batch = batch
+        if mistake == .brokenChainIsApplied { batch.previous = recent.last?.hash ?? 0 }
         let verdict = standard.verdict(on: batch, after: recent, isReplaced: isReplaced)
         switch (mistake, verdict) {
         case (.batchesCountTwice, .repeated), (.gapsAreApplied, .gap): return .apply
@@ -50,6 +52,10 @@ extension TestedRules {
     func isCheckpoint(hasMore: Bool) -> Bool { mistake == .pagesAppliedSingly ? true : !hasMore }
 
     func reports(isDenied: Bool) -> Bool { mistake == .denialIsSilent ? !isDenied : true }
+
+    func reportedBase(_ base: Int64, ofOldestEdit edit: Int64?) -> Int64 {
+        standard.reportedBase(base, ofOldestEdit: edit)
+    }
 
     func collects(_ tombstone: Int64, bases: Int64, isExpired: Bool) -> Bool {
         mistake == .collectedBeforeSeen

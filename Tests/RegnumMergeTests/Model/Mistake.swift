@@ -20,7 +20,7 @@ enum Mistake: String, CaseIterable, Sendable {
     // 20 to 22: adoption and schemas
     case adoptedIsNew, adoptedIsDoubled, unknownPropertiesAreDropped
     // 23 to 28: the six rules
-    case batchesCountTwice, gapsAreApplied, replacedIdentityUploads, batchDroppedOnAnswer, undeliveredStaysInView
+    case batchesCountTwice, gapsAreApplied, brokenChainIsApplied, replacedIdentityUploads, batchDroppedOnAnswer, undeliveredStaysInView
     case lostEditKeepsVersion, evictionSincePage, answerOfOldIdentity, answerOfOldCursor, answerOfOtherSpace
     // 29 to 31: checkpoints
     case pendingIsNotReplayed, pagesAppliedSingly, denialIsSilent

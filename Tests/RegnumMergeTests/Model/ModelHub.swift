@@ -77,11 +77,11 @@ struct ModelHub {
 
     // MARK: Uploads
 
-    /// What happens to a batch; nil if it is of another epoch or of an identity that this hub does not know.
+    /// What happens to a batch; nil if it is of another epoch, or of a client that has to begin again.
     mutating func upload(
         _ batch: Batch, from client: SyncID, epoch: Int64, now: Int64, isDenied: (Int) -> Bool
     ) -> UploadVerdict? {
-        guard epoch == self.epoch, var known = clients[client] else { return nil }
+        guard epoch == self.epoch, var known = clients[client], !known.isStale else { return nil }
         let verdict = rules.verdict(on: batch.mark, after: known.recent, isReplaced: known.isReplaced)
         guard verdict == .apply else { return verdict }
         head += 1
@@ -123,12 +123,12 @@ struct ModelHub {
     // MARK: Downloads
 
     mutating func download(
-        _ state: ExchangeState, firstHead: Int64, isOffering: Bool, groups wanted: Set<Int64>, limit: Int, now: Int64
+        _ state: ExchangeState, reportedBase: Int64, firstHead: Int64, isOffering: Bool, groups wanted: Set<Int64>, limit: Int, now: Int64
     ) -> Answer {
         guard var client = clients[state.client] else { return Answer(state: state, epoch: epoch) }
         let lastBase = client.base
         client.seen = now
-        client.base = state.base
+        client.base = max(lastBase, reportedBase)
         clients[state.client] = client
         var answer = Answer(state: state, epoch: epoch)
         answer.firstHead = state.cursor == 0 ? head : firstHead
@@ -139,7 +139,7 @@ struct ModelHub {
         answer.rejected = client.rejected
         let start = state.base != 0 ? state.base : state.cursor == 0 ? 0 : firstHead
         if rules.mustReset(base: start, collected: collected) {
-            if !client.isStale, lastBase <= state.base {
+            if !client.isStale, !client.isReplaced, lastBase <= state.base {
                 record.problem = Violation("a client that was seen in time has to begin again")
             }
             answer.mustReset = true

@@ -56,6 +56,10 @@ struct ModelSession {
 
     var pending: [Item] { outbox.flatMap(\.items) + dirty }
 
+    var reportedBase: Int64 {
+        rules.reportedBase(state.base, ofOldestEdit: outbox.first?.items.first?.base ?? dirty.first?.base)
+    }
+
     /// True if nothing waits, and the copy is that of the hub's newest version.
     func isQuiet(_ hub: ModelHub) -> Bool {
         isRegistered && dirty.isEmpty && outbox.isEmpty && stage.isEmpty && old == nil && state.base == hub.head
@@ -71,6 +75,7 @@ struct ModelSession {
             token += 1
             if origin != .offer { authored.append(token) }
             var item = Item(object: object, edit: edit, token: token, origin: origin, seen: seen)
+            item.base = state.base
             item.chain(after: dirty.last?.hash ?? sealed.hash)
             dirty.append(item)
             replay(item)
@@ -87,7 +92,7 @@ struct ModelSession {
 
     mutating func seal() {
         guard let last = dirty.last else { return }
-        sealed = BatchMark(sequence: sealed.sequence + 1, hash: last.hash)
+        sealed = BatchMark(sequence: sealed.sequence + 1, previous: sealed.hash, hash: last.hash)
         outbox.append(Batch(mark: sealed, items: dirty))
         dirty = []
     }
@@ -106,8 +111,9 @@ struct ModelSession {
             (oldBase, oldEpoch) = (registration.base, registration.epoch)
         }
         dirty = []
-        for var item in waiting[(applied.map { $0 + 1 } ?? 0)...] {
+        for var item in waiting[(applied.map { $0 + 1 } ?? 0)...] where isFork || item.origin != .offer {
             item.edit = item.edit.replacing(before, by: registration.replica, withIDs: isFirst)
+            item.base = 0
             item.chain(after: dirty.last?.hash ?? 0)
             dirty.append(item)
         }
