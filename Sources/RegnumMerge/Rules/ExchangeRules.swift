@@ -75,8 +75,8 @@ public protocol ExchangeRules: Sendable {
     func reports(isDenied: Bool) -> Bool
     func reportedBase(_ base: Int64, ofOldestEdit: Int64?) -> Int64
     func collects(_ tombstone: Int64, bases: Int64, isExpired: Bool) -> Bool
-    func skipsDead(version: Int64, base: Int64, firstHead: Int64, isOffering: Bool) -> Bool
-    func mustReset(base: Int64, collected: Int64) -> Bool
+    func skipsDead(version: Int64, base: Int64, firstHead: Int64) -> Bool
+    func mustReset(base: Int64, collected: Int64, isStale: Bool) -> Bool
     func offers(_ known: Stamp, over hub: Stamp) -> Bool
     func stampOfOffer(original: Stamp, now: Stamp) -> Stamp
     func offersMissing(base: Int64, collected: Int64) -> Bool
@@ -150,19 +150,22 @@ extension ExchangeRules {
         isExpired && tombstone <= bases
     }
 
-    /// A client reports the base at which it made the oldest edit that waits: that edit may revive what was deleted later.
+    /// A client reports the base at which it made the oldest edit that waits, 0 for an offer: that edit may revive what was
+    /// deleted later.
     public func reportedBase(_ base: Int64, ofOldestEdit edit: Int64?) -> Int64 { min(base, edit ?? base) }
 
     /// **Rule 33.** A client without a base does not receive objects that were dead when its first page was made, but it
-    /// receives those that died since, which an earlier page may have contained. A client that is going to offer older
-    /// data receives all: it would offer what was deleted, and the delete may be forgotten before the offer arrives.
-    public func skipsDead(version: Int64, base: Int64, firstHead: Int64, isOffering: Bool) -> Bool {
-        base == 0 && version <= firstHead && !isOffering
+    /// receives those that died since, which an earlier page may have contained.
+    public func skipsDead(version: Int64, base: Int64, firstHead: Int64) -> Bool {
+        base == 0 && version <= firstHead
     }
 
     /// **Rule 34.** A client whose base is before a forgotten delete begins again with a new identity, and keeps what it
-    /// has not uploaded.
-    public func mustReset(base: Int64, collected: Int64) -> Bool { base != 0 && base < collected }
+    /// has not uploaded. So does one that was not counted when a delete was forgotten, because the last base that it had
+    /// reported was before it (`isStale`).
+    public func mustReset(base: Int64, collected: Int64, isStale: Bool) -> Bool {
+        isStale || (base != 0 && base < collected)
+    }
 }
 
 // MARK: Resets
@@ -176,8 +179,9 @@ extension ExchangeRules {
     /// ... with the original stamps, so that old data does not overwrite newer edits.
     public func stampOfOffer(original: Stamp, now: Stamp) -> Stamp { original }
 
-    /// It does not offer an object that the hub does not have, if its delete may have been forgotten. `base` is the last
-    /// version that the client and the hub have in common. Offers that wait are dropped by a reset, and made again.
+    /// It does not offer an object that the hub has not delivered since, if its delete may have been forgotten. `base` is the last
+    /// version that the client and the hub had in common before everything that waits to be offered. A reset drops offers
+    /// that wait, and makes them again.
     public func offersMissing(base: Int64, collected: Int64) -> Bool { base >= collected }
 
     /// **Rule 36.** A client whose identity was used by a copy of its file takes a new one. It notices when the hub

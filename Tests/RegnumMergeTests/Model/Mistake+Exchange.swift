@@ -62,16 +62,14 @@ extension TestedRules {
             ? isExpired : standard.collects(tombstone, bases: bases, isExpired: isExpired)
     }
 
-    func skipsDead(version: Int64, base: Int64, firstHead: Int64, isOffering: Bool) -> Bool {
-        switch mistake {
-        case .bootstrapSkipsAllDead: base == 0 && !isOffering
-        case .deadSkippedBeforeOffer: base == 0 && version <= firstHead
-        default: standard.skipsDead(version: version, base: base, firstHead: firstHead, isOffering: isOffering)
-        }
+    func skipsDead(version: Int64, base: Int64, firstHead: Int64) -> Bool {
+        mistake == .bootstrapSkipsAllDead
+            ? base == 0 : standard.skipsDead(version: version, base: base, firstHead: firstHead)
     }
 
-    func mustReset(base: Int64, collected: Int64) -> Bool {
-        mistake == .staleClientContinues ? false : standard.mustReset(base: base, collected: collected)
+    func mustReset(base: Int64, collected: Int64, isStale: Bool) -> Bool {
+        mistake == .staleClientContinues
+            ? false : standard.mustReset(base: base, collected: collected, isStale: isStale)
     }
 
     func offers(_ known: Stamp, over hub: Stamp) -> Bool {

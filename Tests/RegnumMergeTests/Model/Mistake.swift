@@ -25,7 +25,7 @@ enum Mistake: String, CaseIterable, Sendable {
     // 29 to 31: checkpoints
     case pendingIsNotReplayed, pagesAppliedSingly, denialIsSilent
     // 32 to 34: tombstones
-    case collectedBeforeSeen, bootstrapSkipsAllDead, deadSkippedBeforeOffer, staleClientContinues
+    case collectedBeforeSeen, bootstrapSkipsAllDead, staleClientContinues
     // 35 to 38: resets
     case nothingIsOffered, offersAreNew, missingIsOffered, forkIsNotNoticed, openingsShareIDs, appliedIsUploadedAgain
     case pendingIsLostByReset, replicasAreReissued

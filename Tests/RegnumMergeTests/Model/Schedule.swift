@@ -40,7 +40,7 @@ struct Schedule {
         // after deletes were forgotten: both are rare by chance.
         let profile = random.below(10)
         let (hasPages, isLate) = (profile == 0, profile == 1)
-        let count = isLate ? 100 : 20 + random.below(chance(50) ? 40 : 130)
+        let count = isLate ? 100 : hasPages ? 120 : 20 + random.below(chance(50) ? 40 : 130)
         func part(_ random: inout SeededRandom) -> Range<Int> {
             let start = random.below(count)
             return start..<start + 1 + random.below(count - start)
@@ -65,15 +65,15 @@ struct Schedule {
         favourite = favourites[random.below(favourites.count)]
         edits = isLate ? 25 : 20 + random.below(40)
         pageLimit = hasPages ? 1 : 1 + random.below(3)
-        pace = [8, 8, 8, 2, 2, 0][random.below(6)]
+        pace = isWrong && chance(40) ? 0 : [8, 8, 8, 2, 2, 0][random.below(6)]
         hubBackup = chance(30) && !isLate ? part(&random) : nil
         let restored = random.below(clients)
         let steps = part(&random)
         clientBackup = chance(30) && !isLate ? (restored, steps) : nil
         let away = isLate || hasPages ? 1 : random.below(clients)
         // Long enough for others to change much, and for deletes to be forgotten.
-        let start = isLate ? 35 : random.below(count / 2)
-        let absence = start..<start + (isLate ? 50 : count / 4 + random.below(count / 4))
+        let start = isLate ? 35 : hasPages ? 40 : random.below(count / 2)
+        let absence = start..<start + (isLate ? 50 : hasPages ? 60 : count / 4 + random.below(count / 4))
         offline = chance(isLate || hasPages ? 100 : retention == nil ? 20 : 60) ? (away, absence) : nil
     }
 }

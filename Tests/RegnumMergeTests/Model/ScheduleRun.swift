@@ -10,7 +10,7 @@ struct ScheduleRun {
     enum Message {
         case upload(Batch, client: SyncID, epoch: Int64, session: Int)
         case uploadAnswer(UploadVerdict, Int64, client: SyncID, session: Int)
-        case download(ExchangeState, reportedBase: Int64, firstHead: Int64, isOffering: Bool, session: Int)
+        case download(ExchangeState, reportedBase: Int64, firstHead: Int64, session: Int)
         case answer(Answer, session: Int)
     }
 
@@ -119,11 +119,15 @@ struct ScheduleRun {
         }
         let session = random.below(sessions.count)
         let client = sessions[session].client
-        if random.below(100) < schedule.edits {
+        let isAway = schedule.offline.map { $0.client == client && $0.steps.contains(step) } ?? false
+        // A device that is away for so long is off.
+        if isAway, schedule.retention != nil {
+        } else if random.below(100) < schedule.edits {
             try edit(session, &random)
+        } else if isAway {
+            sessions[session].seal()
         } else {
-            let isAway = schedule.offline.map { $0.client == client && $0.steps.contains(step) } ?? false
-            if isAway { sessions[session].seal() } else { try exchange(session, &random) }
+            try exchange(session, &random)
         }
         if !network.isEmpty, random.below(5) > 0 {
             let message = network.remove(at: random.below(network.count))
@@ -160,8 +164,8 @@ struct ScheduleRun {
     func request(_ session: Int) -> Message {
         let current = sessions[session]
         return .download(
-            current.state, reportedBase: current.reportedBase, firstHead: current.stage.first?.firstHead ?? 0, isOffering: current.old != nil,
-            session: session)
+            current.state, reportedBase: current.reportedBase, 
+            firstHead: current.stage.first?.firstHead ?? 0, session: session)
     }
 
     // MARK: Messages
@@ -186,11 +190,11 @@ struct ScheduleRun {
                 sessions[session].forks += 1
                 reset(session, isFork: true)
             }
-        case .download(let state, let reportedBase, let firstHead, let isOffering, let session):
+        case .download(let state, let reportedBase, let firstHead, let session):
             let current = sessions[session]
             let answer = hubs[current.spaceIndex].download(
-                state, reportedBase: reportedBase, firstHead: firstHead, isOffering: isOffering,
-                groups: current.wanted, limit: limit, now: now)
+                state, reportedBase: reportedBase, firstHead: firstHead, groups: current.wanted,
+                limit: limit, now: now)
             network.append(.answer(answer, session: session))
         case .answer(let answer, let session):
             // An answer may reach the other space of the same file.
