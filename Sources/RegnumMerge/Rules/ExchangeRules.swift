@@ -181,7 +181,8 @@ extension ExchangeRules {
 
     /// It does not offer an object that the hub has not delivered since, if its delete may have been forgotten. `base` is the last
     /// version that the client and the hub had in common before everything that waits to be offered. A reset drops offers
-    /// that wait, and makes them again.
+    /// that wait, and makes them again. An object that is deleted and forgotten while an offer of it waits can still come
+    /// back, in rare orders of events.
     public func offersMissing(base: Int64, collected: Int64) -> Bool { base >= collected }
 
     /// **Rule 36.** A client whose identity was used by a copy of its file takes a new one. It notices when the hub
