@@ -42,7 +42,8 @@ struct SpaceRecord {
         accepted[item.object].append(Accepted(edit: edit, token: item.token, origin: item.origin))
     }
 
-    /// Clamping keeps the order of an author's edits, and edits stay later than everything that their authors have seen.
+    /// Clamping keeps the order of an author's edits, and edits stay later than everything that their authors have
+    /// seen.
     mutating func checkClamping(_ edit: Edit, _ item: Item, of replica: Replica) {
         let (original, time) = (item.edit.stamp.time, edit.stamp.time)
         if item.origin != .user { return }
