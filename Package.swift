@@ -49,6 +49,7 @@ let package = Package(
         .library(name: "RegnumStudio", targets: ["RegnumStudio"]),
         .library(name: "RegnumTestKit", targets: ["RegnumTestKit"]),
         .library(name: "RegnumReactive", targets: ["RegnumReactive"]),
+        .library(name: "RegnumMerge", targets: ["RegnumMerge"]),
         .library(name: "RegnumRealmFile", targets: ["RegnumRealmFile"]),
         .library(name: "RegnumRealmImport", targets: ["RegnumRealmImport"]),
     ],
@@ -76,6 +77,7 @@ let package = Package(
         .target(
             name: "RegnumStudio", dependencies: ["RegnumInspect", "RegnumQuery", "RegnumEngine", "RegnumSystem"],
             resources: studioPage.map { .embedInCode("Page/\($0)") }, swiftSettings: settings),
+        library("RegnumMerge"),
         library("RegnumRealmFile", [
             "RegnumSystem",
             .product(name: "_CryptoExtras", package: "swift-crypto", condition: .when(traits: ["Encryption"])),
@@ -110,6 +112,7 @@ let package = Package(
         tests("RegnumInspectTests", ["RegnumInspect", "Regnum", "RegnumEngine", "RegnumSystem"]),
         tests("RegnumStudioTests",
             ["RegnumStudio", "RegnumInspect", "Regnum", "RegnumQuery", "RegnumEngine", "RegnumSystem"]),
+        tests("RegnumMergeTests", ["RegnumMerge", "RegnumSimulation", "RegnumSystem"]),
         tests("RegnumRealmFileTests", ["RegnumRealmFile", "RegnumSystem"], resources: [.copy("Fixtures")]),
         tests("RegnumRealmImportTests",
             [

@@ -60,6 +60,7 @@ enum Rules {
             "RegnumInspect": standard.union(foundation).union(engine)
                 .union(["RegnumQuery", "RegnumObservation", "Regnum"]),
             "RegnumStudio": standard.union(foundation).union(engine).union(["RegnumQuery", "RegnumInspect"]),
+            "RegnumMerge": ["Swift"],
             "RegnumRealmFile": standard.union(foundation).union(["RegnumSystem", "_CryptoExtras"]),
             "RegnumRealmImport": standard.union(foundation).union(engine)
                 .union(["RegnumQuery", "Regnum", "RegnumRealmFile"]),
