@@ -48,6 +48,11 @@ extension RealmAdditions where Self == Realm {
         guard let number else {
             throw realm.core.error(.notKept(version: 0, oldest: head.oldest), "The version of \(date)")
         }
+        // The next commit may already have dropped the version, which is readable because `newest` shows it.
+        if number == newest.version {
+            return try realm.core.frozen(
+                keptAt: realm.core.reading { () throws(EngineError) in try newest.freeze() })
+        }
         return try realm.core.frozen(at: number)
     }
 
@@ -159,6 +164,8 @@ extension RealmCore {
                     + differences.map { "- " + $0 }.joined(separator: "\n")
                     + "\nRead it with a configuration whose `objectTypes` leaves them out.", fileURL: fileURL)
         }
+        // Objects of the frozen Realm are read by calls that cannot throw.
+        try reading { () throws(EngineError) in try BlockTraversal.checkSmall(kept: session) }
         return Realm(core: RealmCache.shared.insert(frozen: frozen(showing: session), at: key))
     }
 
