@@ -23,29 +23,39 @@ package struct History: Sendable {
     /// The kept versions are those from `first` on, oldest first.
     private var all: [KeptVersion] = []
     private var first = 0
+    /// A commit drops more blocks than this only if they belong to one version: the free log of a commit, and the record
+    /// of a version, hold about 8 million. Less in tests.
+    var blockLimit = 1 << 22
     /// Where the versions begin that are in no chunk.
     private var firstInHead = 0
     /// Pages of freed blocks that only kept versions need.
     private(set) var heldPages = 0
+    /// The number of versions that `load` has taken from a known history instead of reading them.
+    private(set) var knownCount = 0
 
     package var versions: ArraySlice<KeptVersion> { all[first...] }
+    /// Those that `load` has read.
+    var versionsRead: ArraySlice<KeptVersion> { all[max(first, knownCount)...] }
 
     /// The history of a file that keeps nothing yet.
     init(_ limits: HistoryLimits) { head = HistoryHead(limits: limits, time: 0, oldest: 0) }
 
-    /// Reads the history of version `number`, whose blocks are below `highWater`.
+    /// Reads the history of version `number`, whose blocks are below `highWater`. What is in chunks of `known`, the
+    /// history of an earlier version whose blocks are below `highWater` too, is not read again: a writer that follows
+    /// the commits of another process does not read all kept versions for each of them.
     static func load(
-        _ ref: BlockRef, of number: UInt64, highWater: UInt64, _ reader: BlockReader
+        _ ref: BlockRef, of number: UInt64, highWater: UInt64, _ reader: BlockReader, reusing known: History? = nil
     ) throws(EngineError) -> History {
         let head = try HistoryHead.read(ref, of: number, reader)
         var history = History(head.limits)
         history.head = head
-        for chunk in head.chunks { history.all += try head.records(of: chunk, reader) }
+        let reused = history.take(from: known)
+        for chunk in head.chunks[reused...] { history.all += try head.records(of: chunk, reader) }
         history.firstInHead = history.all.count
         history.all += head.records
         history.head.records = []
-        var before: UInt64 = 0
-        for version in history.all {
+        var before = history.all[..<history.knownCount].last?.number ?? 0
+        for version in history.all[history.knownCount...] {
             guard version.number > before else { throw corrupted("the versions of a history are not in order") }
             before = version.number
             for block in version.freed {
@@ -57,6 +67,25 @@ package struct History: Sendable {
             guard UInt64(history.heldPages) <= highWater else { throw corrupted("a history holds a page twice") }
         }
         return history
+    }
+
+    /// Takes over the kept versions in those of the first chunks that are chunks of `known` too. Returns the number of
+    /// these chunks.
+    private mutating func take(from known: History?) -> Int {
+        guard let known, !head.chunks.isEmpty, known.versions.first?.number ?? .max <= head.oldest,
+            let start = known.head.chunks.firstIndex(where: { $0.ref == head.chunks[0].ref })
+        else { return 0 }
+        let pairs = zip(head.chunks, known.head.chunks[start...])
+        let count = pairs.prefix { $0.ref == $1.ref && $0.last == $1.last }.count
+        guard count > 0 else { return 0 }
+        let last = head.chunks[count - 1].last
+        // A chunk ends with the version that the directory names, and begins after the one before it.
+        let versions = known.versions.drop { $0.number < head.oldest }.prefix { $0.number <= last }
+        guard versions.last?.number == last else { return 0 }
+        all = Array(versions)
+        knownCount = all.count
+        heldPages = all.reduce(0) { $0 + $1.heldPages }
+        return count
     }
 
     /// The blocks of the record itself.
@@ -93,6 +122,7 @@ package struct History: Sendable {
             guard dropped.count < limit || isLarge && droppedPages < pageLimit && dropped.count < Self.mostDropped
             else { break }
             guard isLarge || isFirstOld(now) else { break }
+            guard dropped.isEmpty || dropped.count + all[first].freed.count <= blockLimit else { break }
             let pages = all[first].heldPages
             heldPages -= pages
             droppedPages += pages
@@ -103,6 +133,7 @@ package struct History: Sendable {
         if first > 64, first > all.count / 2 {
             all.removeFirst(first)
             firstInHead = max(firstInHead - first, 0)
+            knownCount = max(knownCount - first, 0)
             first = 0
         }
         firstInHead = max(firstInHead, first)
@@ -134,7 +165,8 @@ package struct History: Sendable {
         replaced += head.chunks[..<live].map(\.ref)
         head.chunks.removeFirst(live)
         let inHead = all[firstInHead...].reduce(0) { $0 + $1.byteCount }
-        guard inHead < Sealer.blockPageLimit << 11 else {
+        // Half of what a free log holds: a later commit drops the version and records the blocks there, beside its own.
+        guard (all.last?.freed.count ?? 0) <= blockLimit, inHead < Sealer.blockPageLimit << 11 else {
             throw .limit("The transaction frees more blocks than the history can record: commit less at once.")
         }
         var isDirectoryNew = false
