@@ -30,6 +30,8 @@ package struct History: Sendable {
     private var firstInHead = 0
     /// Pages of freed blocks that only kept versions need.
     private(set) var heldPages = 0
+    /// Pages of the chunks: each commit needs the sum, and there may be thousands.
+    private var chunkPages = 0
     /// The number of versions that `load` has taken from a known history instead of reading them.
     private(set) var knownCount = 0
 
@@ -49,6 +51,7 @@ package struct History: Sendable {
         let head = try HistoryHead.read(ref, of: number, reader)
         var history = History(head.limits)
         history.head = head
+        history.chunkPages = head.chunks.reduce(0) { $0 + $1.ref.pageCount }
         let reused = history.take(from: known)
         for chunk in head.chunks[reused...] { history.all += try head.records(of: chunk, reader) }
         history.firstInHead = history.all.count
@@ -94,7 +97,9 @@ package struct History: Sendable {
     /// Bytes that only kept versions need, with the record of them.
     package var byteCount: Int { (heldPages + recordPages) << 12 }
 
-    private var recordPages: Int { blocks.reduce(0) { $0 + $1.pageCount } }
+    private var recordPages: Int {
+        [head.ref, head.directory].reduce(chunkPages) { $1.isNone ? $0 : $0 + $1.pageCount }
+    }
 
     // MARK: A commit
 
@@ -162,7 +167,9 @@ package struct History: Sendable {
         var replaced = head.ref.isNone ? [] : [head.ref]
         let oldest = versions.first?.number ?? number
         let live = head.chunks.firstIndex { $0.last >= oldest } ?? head.chunks.count
-        replaced += head.chunks[..<live].map(\.ref)
+        let dropped = head.chunks[..<live].map(\.ref)
+        replaced += dropped
+        chunkPages -= dropped.reduce(0) { $0 + $1.pageCount }
         head.chunks.removeFirst(live)
         let inHead = all[firstInHead...].reduce(0) { $0 + $1.byteCount }
         // Half of what a free log holds: a later commit drops the version and records the blocks there, beside its own.
@@ -207,7 +214,10 @@ package struct History: Sendable {
     mutating func place(_ sealer: Sealer) {
         head.ref = sealer.placed(head.ref)
         head.directory = sealer.placed(head.directory)
-        for i in head.chunks.indices.suffix(1) { head.chunks[i].ref = sealer.placed(head.chunks[i].ref) }
+        guard let last = head.chunks.last, last.ref.isPending else { return }
+        let ref = sealer.placed(last.ref)
+        head.chunks[head.chunks.count - 1].ref = ref
+        chunkPages += ref.pageCount
     }
 }
 

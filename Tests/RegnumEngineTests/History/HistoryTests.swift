@@ -514,7 +514,7 @@ final class HistoryRun {
             let whole = try History.load(
                 newest.history, of: newest.number, highWater: newest.highWater, database.reader)
             #expect(whole.knownCount == 0 && whole.versions == history.versions)
-            #expect(whole.heldPages == history.heldPages)
+            #expect(whole.heldPages == history.heldPages && whole.byteCount == history.byteCount)
         }
         #expect(IntegrityCheck.run(other).findings == [])
     }
