@@ -42,9 +42,9 @@ package struct History: Sendable {
     /// The history of a file that keeps nothing yet.
     init(_ limits: HistoryLimits) { head = HistoryHead(limits: limits, time: 0, oldest: 0) }
 
-    /// Reads the history of version `number`, whose blocks are below `highWater`. What is in chunks of `known`, the
-    /// history of an earlier version whose blocks are below `highWater` too, is not read again: a writer that follows
-    /// the commits of another process does not read all kept versions for each of them.
+    /// Reads the history of version `number`, whose blocks are below `highWater`. Chunks of `known`, the history of an
+    /// earlier version whose blocks are below `highWater` too, are not read again: a writer that follows the commits of
+    /// another process does not read all kept versions for each of them.
     static func load(
         _ ref: BlockRef, of number: UInt64, highWater: UInt64, _ reader: BlockReader, reusing known: History? = nil
     ) throws(EngineError) -> History {

@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    // The deletions were once in a second entry for the class, where nobody looked for them.
+    // The deletions were once in a second entry for the class, which a reader by class name did not see.
     @Test("A class that was removed and added again has one entry, with the objects of both")
     func classReplaced() throws {
         try HistoryModels.withHistory { configuration in
