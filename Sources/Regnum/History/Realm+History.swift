@@ -36,7 +36,8 @@ extension RealmAdditions where Self == Realm {
     /// A class that the file did not have then is empty; a property that it did not have has its default value. Throws
     /// `Realm.Error`: with the reason `versionNotKept` if the file does not reach back that far, `noHistory` if it
     /// keeps no older versions, and with the code `schemaMismatch` if a class or a property was different then. Thread:
-    /// that of the Realm; the frozen Realm may be used on any. O(kept versions).
+    /// that of the Realm; the frozen Realm may be used on any. O(kept versions), and in a file of up to 16 MiB the
+    /// version is verified: damage to it throws here.
     public func asOf(_ date: Date) throws -> Realm {
         let realm: Realm = self
         realm.core.check()
