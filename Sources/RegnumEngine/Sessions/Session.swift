@@ -124,6 +124,7 @@ package final class Session {
         if !database.isForked {
             database.versions.note(UInt(bitPattern: state), at: nil, nil)
             if state.pointee.isWriting {
+                database.counters.noteRollback()
                 database.forgetSpill()
                 database.leaveWriter()
             }
@@ -287,7 +288,7 @@ package final class Session {
     /// queue first.
     package func beginWrite(settled: Bool = false) throws(EngineError) {
         precondition(!state.pointee.isWriting && !isFrozen, "a write inside a write")
-        try database.enterWriter()
+        try database.enterWriter(for: origin)
         try startWrite(settled)
     }
 
@@ -521,6 +522,7 @@ package final class Session {
     /// that cannot be read, the failed one, as after `commitWrite`.
     package func rollbackWrite() {
         precondition(state.pointee.isWriting, "no write to roll back")
+        database.counters.noteRollback()
         database.forgetSpill()
         space.reset()
         savepoints = []
