@@ -212,9 +212,11 @@ extension Realm {
             Logger.log(.debug, "DB: Commit of version \(core.session.version): \(core.settings.place.name)")
         } catch {
             // The engine has already rolled back.
+            core.takeOperation()?.end(.failed(error))
             core.afterRollback()
             throw core.error("write", error)
         }
+        core.takeOperation()?.end(.committed)
         core.settings.undo?.didCommit()
         core.settings.writeFate?.committed(in: core)
         CommitNotifications.committed(core.settings.database, by: core.notifier)
@@ -231,6 +233,7 @@ extension Realm {
         // Other Realms see the changes once they are durable.
         let fate = core.settings.writeFate
         let waiting = core.takeAfterWrite()
+        let operation = core.takeOperation()
         // Waiters need the committed version. It is kept alive below, and the commit may become durable before that, so
         // `keeping` delays the callbacks.
         let keeping = waiting.isEmpty ? nil : CompletionGate()
@@ -239,6 +242,7 @@ extension Realm {
             try core.session.commitWriteLater { [weak database, weak notifier] error in
                 if error == nil, let database { CommitNotifications.committed(database, by: notifier) }
                 if error != nil { fate?.rollBack() }
+                if let operation { operation.end(error.map { .failed($0) } ?? .committed) }
                 guard let keeping else { return onDone(error) }
                 keeping.whenEnded {
                     for work in waiting { work() }
@@ -249,6 +253,7 @@ extension Realm {
             Logger.log(.debug, "DB: Commit of version \(core.session.version): \(core.settings.place.name)")
         } catch {
             // The engine has already rolled back.
+            operation?.end(.failed(error))
             fate?.rollBack()
             core.afterRollback()
             for work in waiting { work() }
@@ -403,6 +408,7 @@ extension RealmCore {
         // Before observers' blocks are called: they may change objects, begin to observe, or trap.
         noteWriteStart()
         settings.undo?.didBegin()
+        observeTransaction()
         Logger.log(.trace, "DB: Begin write: \(settings.place.name)")
         WriteHook.didBegin?(self)
         guard notifier != nil || tracker != nil else { return }
@@ -460,6 +466,7 @@ extension RealmCore {
     func rollBack() {
         session.rollbackWrite()
         Logger.log(.debug, "DB: Roll back: \(settings.place.name)")
+        takeOperation()?.end(.rolledBack)
         afterRollback()
     }
 
