@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the statistics of all open files from time to time, sends them as metrics, and logs versions that are kept for a
-// long time. So metrics cost the operations nothing.
+// Reads the statistics of all open files from time to time, sends them as metrics, and logs versions that are kept for
+// a long time. So metrics cost the operations nothing.
 //
-//     found open ──▶ open ──▶ closed ──▶ forgotten      the last counts are sent twice after the file was closed, because
-//                                                       commits may become durable while it is being closed
+//     open ──▶ closed ──▶ forgotten      counts are sent twice after the file was closed, because commits may become
+//                                        durable while it is being closed
 
 #if Observability
     internal import CoreMetrics
     internal import Dispatch
+    internal import Foundation
     internal import Logging
     internal import Regnum
     internal import RegnumSystem

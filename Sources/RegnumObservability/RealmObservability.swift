@@ -16,8 +16,8 @@
     /// defer { RealmObservability.stop() }
     /// ```
     ///
-    /// Call `start` once, after the program has set up its logging, metrics and tracing, and before it opens a Realm. Any
-    /// thread.
+    /// Call `start` once, after the program has set up its logging, metrics and tracing, and before it opens a Realm.
+    /// Any thread.
     public enum RealmObservability {
         /// What is reported, and where.
         public struct Options: Sendable {
@@ -80,8 +80,8 @@
             former.collector.stop()
         }
 
-        /// Sends the metrics, and looks for old versions, without waiting for the interval. For programs that send their
-        /// metrics on request. Does nothing before `start`.
+        /// Sends the metrics, and looks for old versions, without waiting for the interval. For programs that send
+        /// their metrics on request. Does nothing before `start`.
         public static func collect() { running.withLock { $0 }?.collector.collect() }
     }
 #else

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `import Logging` beside RealmSwift: both modules have a `Logger`. RealmSwift's own has the same name, so that programs
-// written for it compile; Swift offers a library no way to step back behind another one. This file compiles each
-// spelling that COMPATIBILITY.md names.
+// `import Logging` beside RealmSwift: both modules have a `Logger`, and programs written for RealmSwift need its own
+// one. A library cannot give its name a lower rank than that of another module. This file and
+// `ImportedLoggerTests.swift` compile each spelling that COMPATIBILITY.md names.
 
 #if Observability
     import Logging

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Without the trait there is one declaration, whose message says how to enable it, and nothing depends on the libraries.
+// Without the trait there is one declaration, whose message says how to enable it, and nothing depends on the
+// libraries.
 
 import Foundation
 import Testing

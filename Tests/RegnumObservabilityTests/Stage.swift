@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A log, metrics and a tracer in memory, to which RealmObservability reports while a test runs, and a file for the test.
+// A log, metrics and a tracer in memory, to which RealmObservability reports while a test runs, and a file for the
+// test.
 
 #if Observability
     import Foundation

@@ -41,7 +41,9 @@ struct ObservedQueryRun {
     private let operation: (any RunningOperation)?
 
     @inline(__always)
-    init(_ binding: ClassBinding) { operation = OperationHook.isOnForLookups ? binding.core.beginOperation(.query) : nil }
+    init(_ binding: ClassBinding) {
+        operation = OperationHook.isOnForLookups ? binding.core.beginOperation(.query) : nil
+    }
 
     @inline(__always)
     func end(_ report: () -> QueryReport) {
@@ -62,8 +64,7 @@ extension ResultsState {
         let result = engine(body)
         guard let operation else { return result }
         let found = (result as? [ObjectKey])?.count ?? (result as? Int)
-        operation.end(
-            .queried(QueryReport { self.plan(of: query, found: found) }))
+        operation.end(.queried(QueryReport { self.plan(of: query, found: found) }))
         return result
     }
 

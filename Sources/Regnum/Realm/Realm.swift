@@ -212,9 +212,10 @@ extension Realm {
             Logger.log(.debug, "DB: Commit of version \(core.session.version): \(core.settings.place.name)")
         } catch {
             // The engine has already rolled back.
-            core.takeOperation()?.end(.failed(error))
+            let failure = core.error("write", error)
+            core.takeOperation()?.end(.failed(failure))
             core.afterRollback()
-            throw core.error("write", error)
+            throw failure
         }
         core.takeOperation()?.end(.committed)
         core.settings.undo?.didCommit()
@@ -253,11 +254,12 @@ extension Realm {
             Logger.log(.debug, "DB: Commit of version \(core.session.version): \(core.settings.place.name)")
         } catch {
             // The engine has already rolled back.
-            operation?.end(.failed(error))
+            let failure = core.error("write", error)
+            operation?.end(.failed(failure))
             fate?.rollBack()
             core.afterRollback()
             for work in waiting { work() }
-            throw core.error("write", error)
+            throw failure
         }
         core.settings.undo?.didCommit()
         core.didShowOtherVersion()

@@ -23,8 +23,8 @@ public struct RealmStatistics: Sendable, CustomStringConvertible {
     public let totals: Totals
     /// The length of the file in bytes. For an in-memory Realm, the bytes of memory that its objects take.
     public let fileSize: Int
-    /// The part of `fileSize` that the next transactions can use: free pages and the room to grow at the end. Pages that
-    /// are kept for an old version are not free. Nil if it cannot be read.
+    /// The part of `fileSize` that the next transactions can use: free pages and the room to grow at the end. Pages
+    /// that are kept for an old version are not free. Nil if it cannot be read.
     public let freeSpace: Int?
     /// The number of open and frozen Realms in this process, including those that the library opens for itself, and of
     /// the versions that other processes keep.
@@ -39,8 +39,8 @@ public struct RealmStatistics: Sendable, CustomStringConvertible {
 
     /// Counts and times since the process opened the file.
     public struct Totals: Sendable, Hashable {
-        /// Write transactions that were committed. With durability `.full` or `.paranoid`, and for asynchronous writes, a
-        /// transaction counts when it is durable. Migrations count too.
+        /// Write transactions that were committed. With durability `.full` or `.paranoid`, and for asynchronous writes,
+        /// a transaction counts when it is durable. Migrations count too.
         public var commits = 0
         /// The bytes that committed transactions wrote to the file.
         public var committedBytes = 0
@@ -133,7 +133,8 @@ public struct RealmStatistics: Sendable, CustomStringConvertible {
         if let freeSpace { text += ", \(freeSpace) free" }
         if let oldestPin { text += "; \(oldestPin)" }
         if let blocked = blockedWriters.first {
-            text += "; \(blockedWriters.count) writers wait, one for "
+            text +=
+                "; \(blockedWriters.count) writers wait, one for "
                 + String(format: "%.1f s", blocked.duration.inSeconds)
             if let writer { text += ", behind \(writer)" }
         }
