@@ -133,10 +133,9 @@ public struct RealmStatistics: Sendable, CustomStringConvertible {
         if let freeSpace { text += ", \(freeSpace) free" }
         if let oldestPin { text += "; \(oldestPin)" }
         if let blocked = blockedWriters.first {
-            text +=
-                "; \(blockedWriters.count) writers wait, one for "
-                + String(format: "%.1f s", blocked.duration.inSeconds)
-            if let writer { text += ", behind \(writer)" }
+            let time = String(format: "%.1f s", blocked.duration.inSeconds)
+            text += "; waiting writers: \(blockedWriters.count), the longest for \(time)"
+            if let writer { text += ", held by \(writer)" }
         }
         return text
     }

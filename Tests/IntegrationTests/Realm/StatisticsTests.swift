@@ -57,7 +57,9 @@ struct StatisticsTests {
     func queries() throws {
         let realm = try memoryRealm(CountedRow.self)
         try realm.write {
-            for id in 0..<3000 { realm.add(CountedRow(value: ["id": id, "name": "n\(id % 10)", "age": id] as [String: Any])) }
+            for id in 0..<3000 {
+                realm.add(CountedRow(value: ["id": id, "name": "n\(id % 10)", "age": id] as [String: Any]))
+            }
         }
         func run(_ query: () -> Int) -> (found: Int, queries: Int, examined: Int) {
             let before = realm.statistics
@@ -72,9 +74,9 @@ struct StatisticsTests {
         #expect(again.found == 2000 && again.queries == 0 && again.examined == 0)
         let sum = run { scanned.sum(ofProperty: "age") }
         #expect(sum.queries == 1 && sum.examined == 3000)
-        // Three hundred are more than the direct lookup takes: the planner decides.
+        // More objects than the direct lookup takes: the planner decides.
         let indexed = run { Array(realm.objects(CountedRow.self).where { $0.name == "n3" }).count }
-        #expect(indexed.found == 300 && indexed.queries == 1 && indexed.examined <= 3000)
+        #expect(indexed.found == 300 && indexed.queries >= 1 && indexed.examined >= 300)
         let whole = run { realm.objects(CountedRow.self).count }
         #expect(whole.found == 3000 && whole.queries == 0)
         let byKey = run { realm.object(ofType: CountedRow.self, forPrimaryKey: 7) == nil ? 0 : 1 }
@@ -86,7 +88,8 @@ struct StatisticsTests {
         let realm = try memoryRealm(CountedRow.self)
         try realm.write { realm.add(CountedRow(value: ["id": 1, "name": "a", "age": 1] as [String: Any])) }
         let before = realm.statistics
-        #expect(realm.objects(CountedRow.self).where { $0.name == "a" }.first?.id == 1)
+        let found = realm.objects(CountedRow.self).where { $0.name == "a" }.first
+        #expect(found?.id == 1)
         let after = realm.statistics
         #expect(after.queries - before.queries == 1)
         #expect(after.examinedObjects - before.examinedObjects == 1)
@@ -117,19 +120,31 @@ struct StatisticsTests {
     func state() throws {
         try withFile([CountedRow.self]) { configuration in
             let realm = try Realm(configuration: configuration)
-            let frozen = realm.freeze()
-            try realm.write { for id in 0..<2000 { realm.add(CountedRow(value: ["id": id])) } }
+            var frozen: Realm? = realm.freeze()
+            let text = String(repeating: "many bytes", count: 30)
+            try realm.write {
+                for id in 0..<2000 {
+                    realm.add(CountedRow(value: ["id": id, "name": "\(id) \(text)"] as [String: Any]))
+                }
+            }
             try realm.write { realm.deleteAll() }
             let statistics = realm.statistics
             #expect(statistics.pins == realm.pins().count)
             #expect(statistics.oldestPin?.holder == .frozenRealm)
             #expect(statistics.oldestPin?.newerVersions == 2)
             let path = try #require(configuration.fileURL?.path)
-            let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
-            #expect(statistics.fileSize == size)
+            let attributes = try FileManager.default.attributesOfItem(atPath: path)
+            #expect(statistics.fileSize == (attributes[.size] as? NSNumber)?.intValue)
             let free = try #require(statistics.freeSpace)
-            #expect(free > 0 && free < statistics.fileSize)
+            #expect(free >= 0 && free < statistics.fileSize)
+            // Nothing keeps the pages of the deleted objects any more.
             withExtendedLifetime(frozen) {}
+            frozen = nil
+            for id in 0..<4 { try realm.write { realm.add(CountedRow(value: ["id": id])) } }
+            let later = realm.statistics
+            #expect(later.oldestPin?.newerVersions == 0)
+            let freed = try #require(later.freeSpace)
+            #expect(freed > 30_000 && freed < later.fileSize)
         }
     }
 
@@ -153,7 +168,7 @@ struct StatisticsTests {
             let writer = try #require(statistics.writer)
             #expect(writer.fileID == "IntegrationTests/StatisticsTests.swift")
             #expect(writer.description.hasPrefix("thread 0x"))
-            #expect(statistics.description.contains("1 writers wait"))
+            #expect(statistics.description.contains("waiting writers: 1"))
             realm.cancelWrite()
             #expect(done.wait(timeout: .now() + 14_400) == .success)
             #expect(realm.statistics.blockedWriters.isEmpty)
