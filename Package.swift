@@ -37,6 +37,9 @@ let chosenTests = Context.environment["REGNUM_TESTS"].map { Set($0.split(separat
 let publishers: TargetDependencyCondition? = .when(
     platforms: [.linux, .android, .windows, .openbsd], traits: ["Publishers"])
 
+/// The libraries through which RegnumObservability reports.
+let observability: TargetDependencyCondition? = .when(traits: ["Observability"])
+
 /// The five articles use old spellings, which are deprecated on purpose.
 let articleSettings = settings + [.treatWarning("DeprecatedDeclaration", as: .warning)]
 
@@ -49,17 +52,22 @@ let package = Package(
         .library(name: "RegnumStudio", targets: ["RegnumStudio"]),
         .library(name: "RegnumTestKit", targets: ["RegnumTestKit"]),
         .library(name: "RegnumReactive", targets: ["RegnumReactive"]),
+        .library(name: "RegnumObservability", targets: ["RegnumObservability"]),
         .library(name: "RegnumRealmFile", targets: ["RegnumRealmFile"]),
         .library(name: "RegnumRealmImport", targets: ["RegnumRealmImport"]),
     ],
     traits: [
         .trait(name: "Encryption", description: "Encrypted files, through swift-crypto."),
         .trait(name: "Publishers", description: "Combine publishers, through OpenCombine where Combine is missing."),
+        .trait(name: "Observability", description: "Logs, metrics and traces, through the libraries of Swift servers."),
         .default(enabledTraits: ["Encryption"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto.git", "3.12.3"..<"5.0.0"),
         .package(url: "https://github.com/OpenCombine/OpenCombine.git", from: "0.14.0"),
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.1.0"),
     ],
     targets: [
         library("RegnumSystem"),
@@ -88,6 +96,12 @@ let package = Package(
             .product(name: "OpenCombine", package: "OpenCombine", condition: publishers),
             .product(name: "OpenCombineDispatch", package: "OpenCombine", condition: publishers),
         ]),
+        library("RegnumObservability", [
+            "Regnum", "RegnumSystem",
+            .product(name: "Logging", package: "swift-log", condition: observability),
+            .product(name: "CoreMetrics", package: "swift-metrics", condition: observability),
+            .product(name: "Tracing", package: "swift-distributed-tracing", condition: observability),
+        ]),
 
         tests("RegnumSystemTests", ["RegnumSystem"]),
         tests("RegnumSimulationTests", ["RegnumSimulation", "RegnumSystem"]),
@@ -107,6 +121,15 @@ let package = Package(
             name: "SwiftFiveTests", dependencies: ["RealmSwift"], swiftSettings: [.swiftLanguageMode(.v5)]),
         tests("RegnumTestKitTests", ["RegnumTestKit", "Regnum"]),
         tests("RegnumReactiveTests", ["RegnumReactive", "Regnum", "RegnumTestKit"]),
+        tests("RegnumObservabilityTests",
+            [
+                "RegnumObservability", "RealmSwift", "Regnum", "RegnumTestKit",
+                .product(name: "Logging", package: "swift-log", condition: observability),
+                .product(name: "InMemoryLogging", package: "swift-log", condition: observability),
+                .product(name: "MetricsTestKit", package: "swift-metrics", condition: observability),
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing", condition: observability),
+                .product(name: "Tracing", package: "swift-distributed-tracing", condition: observability),
+            ]),
         tests("RegnumInspectTests", ["RegnumInspect", "Regnum", "RegnumEngine", "RegnumSystem"]),
         tests("RegnumStudioTests",
             ["RegnumStudio", "RegnumInspect", "Regnum", "RegnumQuery", "RegnumEngine", "RegnumSystem"]),

@@ -47,6 +47,14 @@ final class DatabaseRegistry: Sendable {
     /// The databases of the files that are open.
     var openFiles: [Database] { state.withLock { $0.files.values.compactMap(\.database) } }
 
+    /// The databases that are open: files first, then those in memory.
+    var openDatabases: [Database] {
+        state.withLock { state in
+            (state.files.values.compactMap(\.database) + state.inMemory.values.compactMap(\.database))
+                .filter { !$0.isForked }
+        }
+    }
+
     /// `ForkWatch.generation` of the process that last opened a file here.
     var generationOfOpening: UInt { generation.load(ordering: .acquiring) }
 

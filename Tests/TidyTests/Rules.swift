@@ -65,6 +65,9 @@ enum Rules {
                 .union(["RegnumQuery", "Regnum", "RegnumRealmFile"]),
             "RegnumReactive": standard.union(foundation)
                 .union(["Regnum", "Combine", "OpenCombine", "OpenCombineDispatch"]),
+            "RegnumObservability":
+                standard
+                .union(["Dispatch", "Foundation", "Regnum", "RegnumSystem", "Logging", "CoreMetrics", "Tracing"]),
             "RegnumTestKit": standard.union(foundation)
                 .union(["Regnum", "RegnumRealmImport", "RegnumSimulation", "RegnumSystem", "Testing", "XCTest"]),
         ]

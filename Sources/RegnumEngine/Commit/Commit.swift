@@ -97,11 +97,13 @@ extension Database {
         spaceManager.spilled = nil
         space.note(record, at: slot.freeLog)
         space.free.ledger.commit()
+        counters.noteFree(space.free.freePages, at: number)
         spaceManager.put(space)
         let version = Version(slot, in: reader)
         if isVolatile {
             queue.monitor.withLock { queue.setVolatile(number) }
             versions.publishPinned(version)
+            counters.noteCommits(1, byteCount: Self.byteCount(runs))
         }
         return Made(
             version: version, ticket: ticket, isFileLong: Self.isLong(fileByteCount, pages: version.highWater))
@@ -183,6 +185,7 @@ extension Database {
             queue.publish(slot.version, slot: bytes, runs: manifest, byteCount: byteCount, failures: failures)
             queue.endBusy()
         }
+        counters.noteCommits(1, byteCount: byteCount)
         syncSoon()
     }
 

@@ -130,6 +130,7 @@ package final class Session {
         if !database.isForked {
             database.versions.note(UInt(bitPattern: state), at: nil, nil)
             if state.pointee.isWriting {
+                database.counters.noteRollback()
                 database.forgetSpill()
                 database.leaveWriter()
             }
@@ -305,7 +306,7 @@ package final class Session {
     /// queue first.
     package func beginWrite(settled: Bool = false) throws(EngineError) {
         precondition(!state.pointee.isWriting && !isFrozen, "a write inside a write")
-        try database.enterWriter()
+        try database.enterWriter(for: origin)
         try startWrite(settled)
     }
 
@@ -544,6 +545,7 @@ package final class Session {
     /// failed one, as after `commitWrite`.
     package func rollbackWrite() {
         precondition(state.pointee.isWriting, "no write to roll back")
+        database.counters.noteRollback()
         database.forgetSpill()
         space.reset()
         savepoints = []

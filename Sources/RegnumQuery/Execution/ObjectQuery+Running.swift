@@ -48,6 +48,7 @@ extension ObjectQuery {
     }
 
     func run(_ extent: Extent) throws(EngineError) -> [ObjectKey] {
+        session.database.counters.noteQuery()
         let table = table
         let (keys, rest) = leadingSort
         var wanted = rest.isEmpty ? extent : .all

@@ -49,6 +49,7 @@ package final class ObjectQuery {
     /// The number of objects. O(rows), less if an index or zone maps answer it.
     package func count() throws(EngineError) -> Int {
         if needsKeys { return try keys().count }
+        session.database.counters.noteQuery()
         let table = table
         guard predicate != nil else { return table.count }
         let access = try choose(table)
@@ -87,12 +88,14 @@ package final class ObjectQuery {
     /// The candidates for which the predicate holds, in their order; orderings are ignored. Skips keys of deleted
     /// objects.
     package func matches(among candidates: [ObjectKey]) throws(EngineError) -> [ObjectKey] {
-        try filter(candidates, makePlan(), table).map(\.key)
+        session.database.counters.noteQuery()
+        return try filter(candidates, makePlan(), table).map(\.key)
     }
 
     /// The candidates that match, in the order of the orderings, or else in their own. Skips keys of deleted objects;
     /// repeated keys stay repeated.
     package func keys(among candidates: [ObjectKey]) throws(EngineError) -> [ObjectKey] {
+        session.database.counters.noteQuery()
         let table = table
         return try apply(orderings[...], try filter(candidates, makePlan(), table), table).map(\.key)
     }
@@ -101,6 +104,7 @@ package final class ObjectQuery {
         _ candidates: [ObjectKey], _ plan: PlanNode, _ table: Table, limit: Int = .max
     ) throws(EngineError) -> [RowLocation] {
         try session.writeBackIndexed()
+        session.database.counters.noteExamined(candidates.count)
         let evaluator = Evaluator(session: session, table: table, expectedRows: candidates.count)
         var rows: [RowLocation] = []
         var passesAll = false
@@ -130,6 +134,7 @@ package final class ObjectQuery {
         guard definition.type == .int || definition.type == .double || definition.type == .float else {
             return try aggregate(kind, column, among: try keys())
         }
+        session.database.counters.noteQuery()
         var integers = IntegerAggregate()
         var doubles = DoubleAggregate()
         let isInteger = definition.type == .int
