@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each code sample of the guides must be compiled in GuideSamples.swift or GuideSamples+Content.swift; samples that need
-// no special environment are also run.
+// Each code sample of the guides must be compiled in GuideSamples.swift or GuideSamples+Content.swift; samples that
+// need no special environment are also run.
 
 import Dispatch
 import Foundation
