@@ -36,7 +36,7 @@ import Testing
         .ownPagesInManifest, .relaxedSpaceReused, .coveredSpaceReused, .relaxedOverDurable,
     ]
     /// Mutants that take minutes of images to be found in a debug build.
-    static let rareMutants: [ProtocolMutant] = levelMutants + [.freeLogNotInManifest]
+    static let rareMutants: [ProtocolMutant] = levelMutants + [.freeLogNotInManifest, .growthTrusted]
     static let mutants = ProtocolMutant.allCases.filter {
         !ProtocolMutant.arranged.contains($0) && !ProtocolMutant.amongProcesses.contains($0)
             && (RunSize.isOptimized || !rareMutants.contains($0))
