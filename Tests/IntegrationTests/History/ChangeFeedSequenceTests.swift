@@ -112,7 +112,8 @@ final class FedRow: Object {
             let end = try Self.cursor(path)
             try Self.commitNothing(path, count: 40)
             var iterator = try Self.makeFeed(path, since: end).makeAsyncIterator()
-            let first = try #require(try await iterator.next())
+            let found = try await iterator.next()
+            let first = try #require(found)
             let newest = try Self.cursor(path)
             #expect(first.isEmpty && first.cursor == newest && newest != end)
         }
