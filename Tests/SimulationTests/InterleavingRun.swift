@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two or three simulated processes on one file, whose file system calls come in an order that a seed chooses. In every
 // other run one of them is killed at one of its steps, in every third run one of the syncs fails, and in every sixth
-// both happen. In every fourth run transactions spill, and in another fourth blocks are moved to shrink the file. In every
-// fifth run the file keeps some older versions. Writers move money between rows and count their commits; readers read,
-// older versions too.
+// both happen. In every fourth run transactions spill, and in another fourth blocks are moved to shrink the file. In
+// every fifth run the file keeps some older versions. Writers move money between rows and count their commits; readers
+// read, older versions too.
 //
 //  1  A read sees all commits acknowledged before it began, and they stay.
 //  2  Every read has the full sum: no half of a commit, no page of another version. Reads of kept versions too.
@@ -240,7 +240,7 @@ struct InterleavingRun {
         }
     }
 
-    /// Reads the oldest and the newest version that the version shown names as kept, unless they have been dropped since.
+    /// Reads the oldest and the newest version that the version shown names as kept, unless they have been dropped.
     private func readKept(_ session: Session, _ files: SteppedFileSystem) throws {
         var numbers: [UInt64] = []
         try session.visitHistory(from: 0) { (version) throws(EngineError) in

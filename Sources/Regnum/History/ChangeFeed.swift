@@ -108,8 +108,8 @@ public struct ChangeFeed: AsyncSequence, Sendable {
 final class FeedState: @unchecked Sendable {
     // Sendable: `reader` is used only with `lock` held; the rest does not change.
     private static let numbers = Atomic(0)
-    /// After this number of versions without changes the sequence delivers an empty batch. Not after each: a reader that
-    /// commits for each batch would never end.
+    /// After this number of versions without changes the sequence delivers an empty batch. Not after each: a reader
+    /// that commits for each batch would never end.
     private static let emptyLimit: UInt64 = 32
 
     /// The version that was delivered last; older than that of `reader` if changes were empty.

@@ -112,8 +112,8 @@ enum Coercion {
     }
 }
 
-/// New values for the keys of a map. Not a dictionary with String keys, which would lose one of two keys that differ only
-/// in normalisation; see `TextKey`.
+/// New values for the keys of a map. Not a dictionary with String keys, which would lose one of two keys that differ
+/// only in normalisation; see `TextKey`.
 struct MapEntries {
     var list: [(key: String, value: Any?)] = []
 }

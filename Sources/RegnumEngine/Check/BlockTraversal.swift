@@ -2,8 +2,8 @@
 // Reads every block that the newest version needs, verifies its checksum, and checks that its pages do not count as
 // free; further cross-checks are in `IntegrityCheck`. Small files are read completely when they are opened, because
 // damage that is found later, in a call that cannot throw, ends the program, and because a block in use that counts as
-// free would be overwritten while it is being read. The older versions of a history are read when they are shown: damage
-// to one of them leaves the newest version as it is.
+// free would be overwritten while it is being read. The older versions of a history are read when they are shown:
+// damage to one of them leaves the newest version as it is.
 
 import RegnumSystem
 

@@ -23,8 +23,8 @@ package struct History: Sendable {
     /// The kept versions are those from `first` on, oldest first.
     private var all: [KeptVersion] = []
     private var first = 0
-    /// A commit drops more blocks than this only if they belong to one version: the free log of a commit, and the record
-    /// of a version, hold about 8 million. Less in tests.
+    /// A commit drops more blocks than this only if they belong to one version: the free log of a commit, and the
+    /// record of a version, hold about 8 million. Less in tests.
     var blockLimit = 1 << 22
     /// Where the versions begin that are in no chunk.
     private var firstInHead = 0

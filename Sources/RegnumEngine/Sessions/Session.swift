@@ -540,9 +540,9 @@ package final class Session {
         return made
     }
 
-    /// Discards all changes of the transaction. If the version it was built on was committed by another session and waits
-    /// for its sync, waits for that. If that version has failed, shows the newest version; if that cannot be read, the
-    /// failed one, as after `commitWrite`.
+    /// Discards all changes of the transaction. If the version it was built on was committed by another session and
+    /// waits for its sync, waits for that. If that version has failed, shows the newest version; if that cannot be
+    /// read, the failed one, as after `commitWrite`.
     package func rollbackWrite() {
         precondition(state.pointee.isWriting, "no write to roll back")
         database.counters.noteRollback()

@@ -18,8 +18,8 @@ final class SpaceManager {
     }
 
     private(set) var state = State.unknown
-    /// The history that was known before `invalidate`, and the high-water mark of its version. Held only until the space
-    /// is read again: the arrays of the known history must have one owner.
+    /// The history that was known before `invalidate`, and the high-water mark of its version. Held only until the
+    /// space is read again: the arrays of the known history must have one owner.
     private var outdated: (history: History, highWater: UInt64)?
     /// The `generation` of the commit queue for which the state is valid.
     private var generation: UInt64 = 0

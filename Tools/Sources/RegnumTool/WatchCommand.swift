@@ -97,8 +97,8 @@ struct WatchCommand: ParsableCommand {
         return {
             while !Interrupt.isRequested, let feed = try watch.advance(byCommit: byCommit) {
                 let classes = feed.classes.filter { className == nil || $0.name == className }
-                // Without changes of the class the cursor moves on with the next line, or with one of its own after many
-                // commits, so that it does not become older than the history.
+                // Without changes of the class the cursor moves on with the next line, or with one of its own after
+                // many commits, so that it does not become older than the history.
                 if classes.isEmpty, !feed.isNewSchema, feed.version < written + 256 { continue }
                 written = feed.version
                 Self.write(feed, classes)
