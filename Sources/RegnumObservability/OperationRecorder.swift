@@ -165,7 +165,7 @@
             finish(span, nil)
         }
 
-        /// Adds what all spans have, and ends the span.
+        /// Adds the attributes of all spans, and ends the span.
         private func finish(_ span: (any Tracing.Span)?, _ outcome: String?) {
             guard let span else { return }
             if span.isRecording {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What RealmObservability logs, measures and traces. The suite is serial: the process has one observer.
+// The logs, metrics and spans of RealmObservability. The suite is serial: the process has one observer.
 
 #if Observability
     import Dispatch
