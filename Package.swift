@@ -123,7 +123,7 @@ let package = Package(
         tests("RegnumReactiveTests", ["RegnumReactive", "Regnum", "RegnumTestKit"]),
         tests("RegnumObservabilityTests",
             [
-                "RegnumObservability", "RealmSwift", "Regnum", "RegnumTestKit",
+                "RegnumObservability", "RealmSwift",
                 .product(name: "Logging", package: "swift-log", condition: observability),
                 .product(name: "InMemoryLogging", package: "swift-log", condition: observability),
                 .product(name: "MetricsTestKit", package: "swift-metrics", condition: observability),

@@ -67,7 +67,7 @@ package final class Database: @unchecked Sendable {
     /// sees this object.
     package internal(set) var passedOver: PassedCommit?
     let writerLock = WriterLock()
-    /// What this process has done with the file.
+    /// Counts of the operations of this process on the file.
     package let counters = OperationCounters()
     /// The threads that wait for the writer lock.
     package let blockedWriters = BlockedWriters()

@@ -20,9 +20,11 @@
             let file: OpenFile
             /// The counts that were sent.
             var sent = RealmStatistics.Totals()
-            /// Nil after the file was closed.
+            /// Nil before the first time, and after the file was closed.
             var gauges: FileGauges?
             var isClosed = false
+            /// True if the opening of the file was logged, or was before the start.
+            var isAnnounced = false
         }
 
         /// A version that is kept by the same holder.
@@ -60,7 +62,7 @@
             // Counts of operations before the start are not sent.
             state.withLock { state in
                 for file in OpenFile.all where state.known[file.id] == nil {
-                    state.known[file.id] = Known(file: file, sent: file.totals)
+                    state.known[file.id] = Known(file: file, sent: file.totals, isAnnounced: true)
                 }
             }
             if options.interval > .zero { collectLater() }
@@ -89,6 +91,16 @@
         func note(_ file: OpenFile) {
             state.withLock { state in
                 if state.known[file.id] == nil { state.known[file.id] = Known(file: file) }
+            }
+        }
+
+        /// Returns true for the first opening of a Realm of a file.
+        func announce(_ file: OpenFile) -> Bool {
+            note(file)
+            return state.withLock { state in
+                let isFirst = state.known[file.id]?.isAnnounced == false
+                state.known[file.id]?.isAnnounced = true
+                return isFirst
             }
         }
 

@@ -106,10 +106,12 @@
             let duration = age
             switch outcome {
             case .opened(let version, let file):
-                recorder.collector.note(file)
-                // A file that a class list without a version has opened read-only may have none.
+                // Realms of further threads are not worth a line in most logs.
+                let level: Logging.Logger.Level = recorder.collector.announce(file) ? .info : .debug
+                // A file may have no schema version yet.
                 let version = version == .max ? "none" : "\(version)"
-                logger?.info("Opened", metadata: metadata(["regnum.schema_version": "\(version)"], duration))
+                logger?.log(
+                    level: level, "Opened", metadata: metadata(["regnum.schema_version": "\(version)"], duration))
                 finish(span, "opened")
             case .migrated:
                 logger?.notice("Migrated", metadata: metadata([:], duration))
@@ -165,7 +167,7 @@
             finish(span, nil)
         }
 
-        /// Adds what all spans have, and ends the span.
+        /// Adds the attributes of all spans, and ends the span.
         private func finish(_ span: (any Tracing.Span)?, _ outcome: String?) {
             guard let span else { return }
             if span.isRecording {

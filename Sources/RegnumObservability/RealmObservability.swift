@@ -9,7 +9,7 @@
     internal import RegnumSystem
     public import Tracing
 
-    /// Reports what the Realms of the process do.
+    /// Reports the operations of all Realms of the process.
     ///
     /// ```
     /// RealmObservability.start()
@@ -19,7 +19,7 @@
     /// Call `start` once, after the program has set up its logging, metrics and tracing, and before it opens a Realm.
     /// Any thread.
     public enum RealmObservability {
-        /// What is reported, and where.
+        /// The thresholds, and the receivers of the reports.
         public struct Options: Sendable {
             /// Receives the log; nil: nothing is logged.
             public var logger: Logging.Logger?

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What RealmObservability logs, measures and traces. The suite is serial: the process has one observer.
+// The logs, metrics and spans of RealmObservability. The suite is serial: the process has one observer.
 
 #if Observability
     import Dispatch
@@ -16,12 +16,21 @@
 
     @Suite("Logs, metrics and traces", .serialized)
     struct ObservabilityTests {
-        @Test("An opening is logged, and has a span; an instance that is open already is not opened again")
+        @Test("The first opening of a file is logged; each has a span, unless the thread has the Realm open already")
         func opening() throws {
             try Stage.run { stage in
                 let realm = try stage.open()
                 let again = try stage.open()
                 #expect(again == realm)
+                let configuration = stage.configuration
+                let done = DispatchSemaphore(value: 0)
+                Thread.detachNewThread {
+                    _ = try? Realm(configuration: configuration)
+                    done.signal()
+                }
+                done.wait()
+                #expect(stage.spans("regnum open").count == 2)
+                // The log shows messages from info on.
                 let entries = stage.entries("Opened")
                 #expect(entries.count == 1)
                 #expect(entries.first?.level == .info)

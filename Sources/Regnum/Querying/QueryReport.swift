@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the observer of operations is told about a query. Everything that costs time is computed only if the observer
+// The report about a query to the observer of operations. Everything that costs time is computed only if the observer
 // asks for it.
 
 internal import RegnumEngine

@@ -6,7 +6,7 @@ internal import RegnumEngine
 internal import RegnumSystem
 internal import Synchronization
 
-/// A kind of operation, with what is known when it begins.
+/// A kind of operation, with the facts known when it begins.
 package enum OperationKind: Sendable {
     case opening
     case migration(from: UInt64, to: UInt64)

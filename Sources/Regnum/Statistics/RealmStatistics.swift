@@ -5,7 +5,7 @@ internal import Foundation
 internal import RegnumEngine
 internal import RegnumSystem
 
-/// What this process has done with an open file or in-memory Realm, and the state of the file.
+/// Counts and times of this process's operations on an open file or in-memory Realm, and the state of the file.
 ///
 /// ```swift
 /// let statistics = realm.statistics

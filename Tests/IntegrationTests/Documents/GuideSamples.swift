@@ -370,6 +370,16 @@ extension Guide {
         #expect(metrics.writes.completed == 1)
     }
 
+    static func counting(_ realm: Realm) {
+        let statistics = realm.statistics
+        show(statistics.commits, statistics.committedBytes, statistics.syncTime)
+        show(statistics.queries, statistics.examinedObjects)
+        show(statistics.fileSize, statistics.freeSpace ?? 0)
+        if let pin = statistics.oldestPin { show("\(pin)") }
+        for blocked in statistics.blockedWriters { show(blocked.duration, blocked.fileID ?? "") }
+        if let writer = statistics.writer { show("\(writer)") }
+    }
+
     static func passingOn(_ pool: RealmPool) async throws {
         let changes = pool.changes(snapshots: true) { realm in realm.objects(Dog.self).where { $0.age > 2 } }
         for try await change in changes {

@@ -84,6 +84,7 @@ struct GuideSamplesTests {
             try Guide.same(realm)
             #expect(dog.age == 5)
             try Guide.misusing(realm)
+            Guide.counting(realm)
             try Guide.transactions(realm, dog)
             #expect(dog.isInvalidated)
             token.invalidate()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `realm.statistics` and `Realm.statistics`: what this process has done with a file, and the state of the file.
+// `realm.statistics` and `Realm.statistics`: the operations of this process on a file, and the state of the file.
 
 import Dispatch
 import Foundation
