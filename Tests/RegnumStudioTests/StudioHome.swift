@@ -86,6 +86,8 @@ final class StudioHome: Sendable {
 
     func client(_ change: (inout StudioOptions) -> Void = { _ in }) throws -> StudioClient {
         var options = StudioOptions(fileURL: url, encryptionKey: key, token: Self.token)
+        // On a busy machine a request may wait for a long time. Tests of the limit set their own.
+        options.timeLimit = .seconds(4 * 3600)
         change(&options)
         return StudioClient(home: self, studio: try Studio(options))
     }
