@@ -120,19 +120,7 @@ struct ObjectStore {
 
     private func isSame(_ planned: PlannedValue, _ value: Value, _ target: TableKey?) throws(EngineError) -> Bool {
         switch planned {
-        case .value(.null): return value == .null || value == .link(.none)
-        case .value(.string(let text)):
-            // Strings are equal if their bytes are.
-            guard case .string(let old) = value else { return false }
-            return text.utf8.elementsEqual(old.utf8)
-        // Also -0.0 and 0.0 differ, and NaN is the same as NaN.
-        case .value(.double(let new)):
-            guard case .double(let old) = value else { return false }
-            return new.bitPattern == old.bitPattern || new.isNaN && old.isNaN
-        case .value(.float(let new)):
-            guard case .float(let old) = value else { return false }
-            return new.bitPattern == old.bitPattern || new.isNaN && old.isNaN
-        case .value(let new): return new == value
+        case .value(let new): return Self.isSame(new, value)
         case .embedded(let object):
             guard case .link(let key) = value, key != .none, let target, let table = session.table(target) else {
                 return false
@@ -145,6 +133,18 @@ struct ObjectStore {
             }
             return true
         case .elements, .entries: preconditionFailure("a collection within a collection")
+        }
+    }
+
+    static func isSame(_ new: Value, _ old: Value) -> Bool {
+        switch (new, old) {
+        case (.null, _): old == .null || old == .link(.none)
+        // Strings are equal if their bytes are.
+        case (.string(let new), .string(let old)): new.utf8.elementsEqual(old.utf8)
+        // Also -0.0 and 0.0 differ, and NaN is the same as NaN.
+        case (.double(let new), .double(let old)): new.bitPattern == old.bitPattern || new.isNaN && old.isNaN
+        case (.float(let new), .float(let old)): new.bitPattern == old.bitPattern || new.isNaN && old.isNaN
+        default: new == old
         }
     }
 }
