@@ -90,8 +90,8 @@ struct ObjectStore {
         case .value, .embedded: return try isSame(planned, try table.value(column, of: key), target)
         case .elements(let elements):
             let values = try table.listValues(column, of: key)
+            if table.definition.columns[column].collection == .set { return Self.isSameSet(elements, values) }
             guard values.count == elements.count else { return false }
-            if table.definition.columns[column].collection == .set { return try isSameSet(elements, values, target) }
             for (element, value) in zip(elements, values) where try !isSame(element, value, target) { return false }
             return true
         case .entries(let entries):
@@ -107,15 +107,14 @@ struct ObjectStore {
         }
     }
 
-    private func isSameSet(_ elements: [PlannedValue], _ values: [Value], _ target: TableKey?) throws(EngineError)
-        -> Bool
-    {
-        var given: Set<Value> = []
+    /// True if the set has the given elements, of which some may be given twice.
+    static func isSameSet(_ elements: [PlannedValue], _ values: [Value]) -> Bool {
+        var given: Set<SetElement> = []
         for element in elements {
             guard case .value(let value) = element else { return false }
-            given.insert(value)
+            given.insert(SetElement(value: value))
         }
-        return given == Set(values)
+        return given == Set(values.map { SetElement(value: $0) })
     }
 
     private func isSame(_ planned: PlannedValue, _ value: Value, _ target: TableKey?) throws(EngineError) -> Bool {
@@ -147,4 +146,12 @@ struct ObjectStore {
         default: new == old
         }
     }
+}
+
+/// An element of a set: equal as the file compares values, so that two spellings of one text are two elements.
+private struct SetElement: Hashable {
+    let value: Value
+
+    static func == (a: SetElement, b: SetElement) -> Bool { ObjectStore.isSame(a.value, b.value) }
+    func hash(into hasher: inout Hasher) { hasher.combine(value) }
 }

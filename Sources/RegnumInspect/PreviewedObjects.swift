@@ -153,8 +153,10 @@ final class PreviewedObjects {
             }
         case (.elements(let new), .elements(let old)):
             if isSet {
-                return new.allSatisfy { value in old.contains { isSame(value, $0) } }
-                    && old.allSatisfy { value in new.contains { isSame(value, $0) } }
+                let values = old.compactMap { element -> Value? in
+                    if case .value(let value) = element { value } else { nil }
+                }
+                return ObjectStore.isSameSet(new, values)
             }
             return new.count == old.count && zip(new, old).allSatisfy { isSame($0, $1) }
         case (.entries(let new), .entries(let old)):

@@ -31,7 +31,7 @@ final class StudioJobs: @unchecked Sendable {
         if call.isPost, begin(name) { queue.async { [self] in run(name) } }
         switch lock.withLock({ states[name] }) {
         case nil: return ["state": "none"]
-        case .running(let progress): return ["state": "running", "progress": .number("\(progress)")]
+        case .running(let progress): return ["state": "running", "progress": .double(progress)]
         case .done(let result): return ["state": "done", "result": result]
         case .failed(let failure): return ["state": "failed", "message": .string(failure.message)]
         }

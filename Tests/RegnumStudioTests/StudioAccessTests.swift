@@ -56,7 +56,8 @@ import Testing
         "A foreign name that leads to this machine is refused, for the page too",
         arguments: [
             "evil.example", "evil.example:8080", "127.0.0.1.evil.example:8080", "", "[::2]:80", "localhost.evil",
-            "[::1]evil.example", "[::1", "::1", "localhost:80.evil.example", "localhost:8080:evil", "[::1]:80@evil.example",
+            "[::1]evil.example", "[::1", "::1", "localhost:80.evil.example", "localhost:8080:evil",
+            "[::1]:80@evil.example",
         ])
     func foreignHost(_ name: String) async throws {
         let client = try StudioHome().client()
@@ -171,7 +172,8 @@ import Testing
         }
         guard route.methods.contains("POST") else { return }
         for (type, isTaken) in [
-            ("application/json", true), ("Application/JSON; charset=utf-8", true), ("text/csv", route == .importObjects),
+            ("application/json", true), ("Application/JSON; charset=utf-8", true),
+            ("text/csv", route == .importObjects),
             ("application/x-www-form-urlencoded", false), ("multipart/form-data; boundary=x", false), ("", false),
         ] {
             let answer = try await client.send(

@@ -208,7 +208,9 @@ private final class Flag: Sendable {
         let view = StudioView(StudioOptions(fileURL: home.url, token: nil), inspector, session)
         let stop = ScanStop()
         stop.stop()
-        let texts = ["age > 20", "age > 20 SORT(age ASC)", "SORT(home.city DESC)", "name BEGINSWITH 'Person' SORT(age ASC)"]
+        let texts = [
+            "age > 20", "age > 20 SORT(age ASC)", "SORT(home.city DESC)", "name BEGINSWITH 'Person' SORT(age ASC)",
+        ]
         for text in texts {
             let error = #expect(throws: InspectionError.self, "\(text)") {
                 try view.scanning(stop) { _ = try view.list("StudioPerson", text) }
