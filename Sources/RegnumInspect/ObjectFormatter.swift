@@ -269,7 +269,7 @@ package final class ObjectFormatter {
             return
         }
         let definition = table.definition
-        // A line names what it has no room for. Other texts are read again, so they have all objects or are none.
+        // In a line a deeper object is named only. JSON is read again, so it has all objects or is an error.
         let isShown = style != .line || depth < EmbeddedNesting.depthLimit
         if definition.isEmbedded, isShown, nested.insert(Row(table: definition.key, key: key)).inserted {
             depth += 1

@@ -82,7 +82,8 @@ struct CellWriter {
             for index in 0..<min(count, 3) {
                 let name = try table.dictionaryKey(column, of: key, at: index)
                 let value = try table.dictionaryValue(column, of: key, at: index)
-                first.append(ObjectLine.start(of: name, characters: 40).text + ": " + (try short(value, definition.target)))
+                let start = ObjectLine.start(of: name, characters: 40).text
+                first.append(start + ": " + (try short(value, definition.target)))
             }
             return ["n": .int(count), "s": .string(first.joined(separator: ", "))]
         }

@@ -22,7 +22,7 @@ final class PageTurns: @unchecked Sendable {
         var scans: [Scan] = []
     }
 
-    /// The number of pages that are remembered. A page that is forgotten begins anew.
+    /// The number of pages that are remembered. A page that is forgotten begins again at any number.
     private static let pageLimit = 256
 
     private let lock = NSLock()

@@ -42,7 +42,7 @@ struct StudioImport: Sendable {
 }
 
 extension StudioView {
-    /// What an import would do. Nobody who writes waits for it.
+    /// The report that an import would have. It is computed from this version, so no writer waits for it.
     func previewImport(_ call: StudioCall) throws -> StudioImport {
         let editor = try inspector.previewEditing(try call.text("class"), in: session)
         return try StudioImport.run(call, editor) { [session] in session.scanStop?.isStopped ?? false }

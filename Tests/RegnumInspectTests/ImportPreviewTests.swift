@@ -163,7 +163,7 @@ final class PreviewNote: Object, UniqueConstraints {
             #expect(report.counts.inserted == 1 && report.counts.refused == 2)
             #expect(report.refusals.allSatisfy { $0.contains("more than 100 levels deep") || $0.contains("nested") })
             try editor.commit()
-            // What was read is written, and read again.
+            // The object is written as JSON, and read again.
             let inspector = try Inspector(fileURL: url)
             var json = ""
             try inspector.query("PreviewUser", where: "id == 'deep'", as: .json, to: &json)
