@@ -132,7 +132,8 @@ final class PreviewNote: Object, UniqueConstraints {
             let other = try Inspector(fileURL: url).beginEditing("PreviewUser")
             other.rollback()
             withExtendedLifetime(editor) {}
-            #expect(try reader.count("PreviewUser") == 2)
+            let count = try reader.count("PreviewUser")
+            #expect(count == 2)
             #expect(throws: InspectionError.self) { try reader.previewEditing("PreviewPlace") }
             #expect(throws: InspectionError.self) { try reader.previewEditing("Nothing") }
         }

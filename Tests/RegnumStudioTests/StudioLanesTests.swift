@@ -103,9 +103,10 @@ private final class Flag: Sendable {
         await #expect(throws: CancellationError.self) { try await task.value }
         try await waitUntilSet(isStopped)
         let cancelled = Task {
-            withUnsafeCurrentTask { $0?.cancel() }
+            while !Task.isCancelled { await Task.yield() }
             try await lane.run { _ in }
         }
+        cancelled.cancel()
         await #expect(throws: CancellationError.self) { try await cancelled.value }
     }
 
