@@ -129,23 +129,33 @@ export class Rows {
   }
 
   /**
-   * The rows of a range: those that are shown, the others loaded. With `isExact` all are of the version that is shown;
-   * an `Error` says if there is a newer one.
+   * The rows of a range, all of one version: rows of two could repeat an object, or lack one. If another process commits
+   * meanwhile, the range is read again at the newer version; with `isExact`, which asks for the version that is shown, or
+   * after three times, an `Error` says so.
    */
   async range(start, end, { isExact = false } = {}) {
-    const { version } = this;
-    const rows = [];
+    let { version } = this;
+    let isShown = true;
+    let rows = [];
+    let restarts = 0;
     while (start + rows.length < end) {
       const offset = start + rows.length;
-      const known = this.peek(offset);
+      const known = isShown && this.version === version ? this.peek(offset) : undefined;
       if (known) {
         rows.push(known);
         continue;
       }
       const answer = await get("rows", { ...this.source, ...this.turn, offset, limit: Math.min(500, end - offset) });
-      if (isExact && (answer.version !== version || this.version !== version)) {
-        this.outdated();
-        throw new Error("The rows have changed meanwhile: select them again.");
+      if (answer.version !== version || isShown && this.version !== version) {
+        if (isExact || restarts === 3) {
+          this.outdated();
+          throw new Error("The rows have changed meanwhile: select them again.");
+        }
+        restarts += 1;
+        version = answer.version;
+        isShown = false;
+        rows = [];
+        continue;
       }
       if (answer.rows.length === 0) break;
       for (const [key, cells] of answer.rows) rows.push({ key, cells });
