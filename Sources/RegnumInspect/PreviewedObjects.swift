@@ -160,9 +160,10 @@ final class PreviewedObjects {
             }
             return new.count == old.count && zip(new, old).allSatisfy { isSame($0, $1) }
         case (.entries(let new), .entries(let old)):
-            let (new, old) = (Self.sorted(new), Self.sorted(old))
-            return new.count == old.count
-                && zip(new, old).allSatisfy { $0.key.utf8.elementsEqual($1.key.utf8) && isSame($0.value, $1.value) }
+            guard new.count == old.count else { return false }
+            return zip(Self.sorted(new), Self.sorted(old)).allSatisfy { entry, other in
+                entry.key.utf8.elementsEqual(other.key.utf8) && isSame(entry.value, other.value)
+            }
         default: return false
         }
     }
