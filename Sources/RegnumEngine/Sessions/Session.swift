@@ -54,6 +54,8 @@ package final class Session {
     var refusal: EngineError?
     /// In a write: the savepoints that have not ended, outermost first; see Session+Savepoints.
     var savepoints: [Savepoint] = []
+    /// Ends the scans of this session, if it is set; see ScanStop. Not for writes.
+    package var scanStop: ScanStop?
     /// In a write: receives the progress of work on whole tables, and may cancel it; see Session+WholeTables.
     package var watch: TableProgress?
     var isCalledOff = false

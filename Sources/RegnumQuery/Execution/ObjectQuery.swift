@@ -109,7 +109,10 @@ package final class ObjectQuery {
         var rows: [RowLocation] = []
         var passesAll = false
         if case .constant(true) = plan { passesAll = true }
+        var examined = 0
         for key in candidates where rows.count < limit {
+            if examined & 1023 == 0 { try session.checkStop() }
+            examined &+= 1
             guard let location = try table.locate(key) else { continue }
             if passesAll {
                 rows.append(location)
@@ -185,7 +188,8 @@ package final class ObjectQuery {
         let table = table
         let type = table.definition.columns[column].type
         var total = ValueAggregate(isDecimal: type == .decimal128 || type == .mixed)
-        for key in keys {
+        for (index, key) in keys.enumerated() {
+            if index & 1023 == 0 { try session.checkStop() }
             guard let location = try table.locate(key) else { continue }
             total.add(try table.value(column, at: location))
         }
