@@ -46,6 +46,7 @@ let package = Package(
         .library(name: "Regnum", targets: ["Regnum"]),
         .library(name: "RealmSwift", targets: ["RealmSwift"]),
         .library(name: "RegnumInspect", targets: ["RegnumInspect"]),
+        .library(name: "RegnumBackup", targets: ["RegnumBackup"]),
         .library(name: "RegnumStudio", targets: ["RegnumStudio"]),
         .library(name: "RegnumTestKit", targets: ["RegnumTestKit"]),
         .library(name: "RegnumReactive", targets: ["RegnumReactive"]),
@@ -73,6 +74,7 @@ let package = Package(
         library("Regnum", ["RegnumObservation", "RegnumQuery", "RegnumEngine", "RegnumSystem"]),
         library("RealmSwift", ["Regnum"]),
         library("RegnumInspect", ["RegnumObservation", "RegnumQuery", "RegnumEngine", "RegnumSystem"]),
+        library("RegnumBackup", ["RegnumEngine", "RegnumSystem"]),
         .target(
             name: "RegnumStudio", dependencies: ["RegnumInspect", "RegnumQuery", "RegnumEngine", "RegnumSystem"],
             resources: studioPage.map { .embedInCode("Page/\($0)") }, swiftSettings: settings),
@@ -108,6 +110,7 @@ let package = Package(
         tests("RegnumTestKitTests", ["RegnumTestKit", "Regnum"]),
         tests("RegnumReactiveTests", ["RegnumReactive", "Regnum", "RegnumTestKit"]),
         tests("RegnumInspectTests", ["RegnumInspect", "Regnum", "RegnumEngine", "RegnumSystem"]),
+        tests("RegnumBackupTests", ["RegnumBackup", "RegnumEngine", "RegnumSimulation", "RegnumSystem"]),
         tests("RegnumStudioTests",
             ["RegnumStudio", "RegnumInspect", "Regnum", "RegnumQuery", "RegnumEngine", "RegnumSystem"]),
         tests("RegnumRealmFileTests", ["RegnumRealmFile", "RegnumSystem"], resources: [.copy("Fixtures")]),
