@@ -7,14 +7,18 @@ final class BackupLog {
     let store: any BackupStore
     let hasher: Hasher128
     private let clock: @Sendable () -> Int64
+    /// How long entries stay after they are of no use, in microseconds: longer than any list is old, so that a process with
+    /// an old list does not mistake the number of a deleted entry for the next one.
+    let grace: Int64
     /// Backups that were read before; entries never change.
     private var known: [UInt64: LogEntry] = [:]
     private static let knownLimit = 256
 
-    init(_ store: any BackupStore, _ hasher: Hasher128, clock: @escaping @Sendable () -> Int64) {
+    init(_ store: any BackupStore, _ hasher: Hasher128, clock: @escaping @Sendable () -> Int64, grace: Int64) {
         self.store = store
         self.hasher = hasher
         self.clock = clock
+        self.grace = grace
     }
 
     func now() -> Int64 { clock() }
@@ -52,8 +56,8 @@ final class BackupLog {
         var backups: [LogEntry] = []
         /// The numbers of entries that exist and cannot be read.
         var damaged: [UInt64] = []
-        /// The numbers of all other entries.
-        var others: [UInt64] = []
+        /// All other entries.
+        var others: [LogEntry] = []
     }
 
     func read() throws -> State {
@@ -77,7 +81,7 @@ final class BackupLog {
             if entry.kind == .backup, entry.counts(among: claims) {
                 state.backups.append(entry)
             } else {
-                state.others.append(entry.number)
+                state.others.append(entry)
             }
         }
         return state
@@ -158,19 +162,17 @@ extension LogEntry {
 final class Lease {
     enum State { case held, released, fenced }
 
-    private static let keptOthers = 8
-
     private let log: BackupLog
     private(set) var state = State.held
     /// The newest entry, put by this lease.
     private(set) var last: LogEntry
     /// Entries of this lease that are no backups, oldest first.
-    private var others: [UInt64]
+    private var others: [(number: UInt64, time: Int64)]
 
     init(_ log: BackupLog, _ claim: LogEntry) {
         self.log = log
         last = claim
-        others = [claim.number]
+        others = [(claim.number, claim.time)]
     }
 
     var token: UInt64 { last.token }
@@ -217,11 +219,12 @@ final class Lease {
 
     private func advance(to entry: LogEntry) {
         last = entry
-        if entry.kind != .backup { others.append(entry.number) }
         if entry.kind == .release { state = .released }
-        // Not at once: another process may have an old list, and must not mistake a free number for the next one.
-        while others.count > Self.keptOthers {
-            try? log.store.delete(ObjectName.entry(others.removeFirst()))
+        if entry.kind != .backup { others.append((entry.number, entry.time)) }
+        while let oldest = others.first, oldest.number < entry.number, oldest.time &+ log.grace < entry.time {
+            // If that fails, `prune` deletes it.
+            try? log.store.delete(ObjectName.entry(oldest.number))
+            others.removeFirst()
         }
     }
 
@@ -236,6 +239,5 @@ final class Lease {
 
     func assertState() {
         assert(last.token <= last.number && last.claims.contains(token), "a lease without its claim")
-        assert(others.count <= Self.keptOthers, "a lease keeps too many entries")
     }
 }

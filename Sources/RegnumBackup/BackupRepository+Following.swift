@@ -6,7 +6,7 @@
 //            └────────────────────┘
 
 public import Foundation
-internal import RegnumEngine
+package import RegnumEngine
 package import RegnumSystem
 
 extension BackupRepository {

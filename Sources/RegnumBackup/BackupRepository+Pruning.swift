@@ -5,7 +5,8 @@
 // which is always kept, and those that it has put itself, whose names have its token. So an object is garbage if no kept
 // backup needs it and its token is lower than that of the newest entry in the log: a process with such a token can put no
 // backup that counts. If the list of the log is old, the newest entry that it shows has a lower token, and fewer objects
-// are deleted. What an interrupted backup has put is deleted after the next backup.
+// are deleted. What an interrupted backup has put is deleted after the next backup. No entry of the last hour is deleted:
+// see `BackupLog.grace`.
 
 public import Foundation
 
@@ -21,19 +22,20 @@ extension BackupRepository {
     /// Removes the backups that `policy` does not keep, and everything that no other backup needs. With `isRehearsal`,
     /// deletes nothing and returns what would be removed; objects are not counted then.
     ///
-    /// The newest backup is always kept. Any number of processes may prune, and one may make backups in the meantime. If it
+    /// The newest backup and those of the last hour are always kept. Any number of processes may prune, and one may make backups in the meantime. If it
     /// is interrupted, all kept backups are still complete, and the next call continues. Throws `.damaged`, and has deleted
     /// no pack, if the page map of a kept backup cannot be read. Reads the page maps of all kept backups.
     @discardableResult
     public func prune(_ policy: RetentionPolicy, isRehearsal: Bool = false) throws -> Pruning {
         let state = try log.read()
         let keptIndexes = policy.kept(state.backups.map(\.time))
+        let young = log.now() &- log.grace
         var result = Pruning()
         var needed = NeededObjects()
         var doomed: [UInt64] = []
         for (index, entry) in state.backups.enumerated() {
             let manifest = try? Manifest(entry.payload)
-            if keptIndexes.contains(index) {
+            if keptIndexes.contains(index) || entry.time > young {
                 guard let manifest else { throw BackupError.damaged("the manifest of backup \(entry.number)") }
                 result.kept.append(Backup(entry, manifest))
                 if !isRehearsal { try needed.add(manifest, try objects.map(manifest)) }
@@ -46,7 +48,7 @@ extension BackupRepository {
         // A damaged entry may be a backup that another copy of the repository can restore, so nothing is deleted for it.
         // The entries before the newest backup that are none are of no use.
         let newest = state.backups.last?.number ?? 0
-        doomed += state.others.filter { $0 < newest && $0 + Self.keptEntries < state.last }
+        doomed += state.others.filter { $0.number < newest && $0.time <= young }.map(\.number)
         for number in doomed {
             try store.delete(ObjectName.copies + ObjectName.entry(number))
             try store.delete(ObjectName.entry(number))
@@ -57,9 +59,6 @@ extension BackupRepository {
         }
         return result
     }
-
-    /// Entries that are no backups stay for a while: a process with an old list must not put its own at their numbers.
-    private static let keptEntries: UInt64 = 64
 
     private struct NeededObjects {
         var names: Set<String> = []

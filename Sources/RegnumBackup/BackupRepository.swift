@@ -44,6 +44,8 @@ public final class BackupRepository {
     package struct Options: Sendable {
         /// How long a process that has ended without releasing the repository excludes others, in microseconds.
         package var leaseDuration: Int64 = 30_000_000
+        /// See `BackupLog.grace`.
+        package var grace: Int64 = 3_600_000_000
         /// Bytes of a pack, unless a single block is larger.
         package var packByteCount = 4 << 20
         /// The time of day, in microseconds since 1970.
@@ -78,7 +80,7 @@ public final class BackupRepository {
             found = try store.get(ObjectName.repository)
         }
         hasher = try Self.read(found ?? [])
-        log = BackupLog(store, hasher, clock: options.clock)
+        log = BackupLog(store, hasher, clock: options.clock, grace: options.grace)
         objects = ObjectAccess(store, hasher)
     }
 

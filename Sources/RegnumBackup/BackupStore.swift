@@ -9,8 +9,8 @@
 ///   object, but never a part of it.
 /// - `get` and `byteCount` see every object whose `putIfAbsent` or `delete` has returned.
 ///
-/// It does not rely on `list`: a list may omit new objects, contain deleted ones, and contain one twice. It does not rely
-/// on the bytes either: they are compared with hashes.
+/// It does not rely on a new `list`: a list may be up to an hour old, so that it omits new objects and contains deleted
+/// ones, and it may contain one twice. It does not rely on the bytes either: they are compared with hashes.
 public protocol BackupStore: AnyObject, Sendable {
     /// The names of the objects that begin with `prefix`, which is empty or ends with a slash, in any order.
     func list(_ prefix: String) throws -> [String]
