@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Restores a backup to a new file. The file has its name only when it is complete, on stable storage, and compared with
-// the hashes of its blocks. Without its header, which is written last, an unfinished one does not open.
+// the hashes of its blocks. Its head is written after that comparison, and without it the file does not open.
 
 public import Foundation
 internal import RegnumEngine
@@ -87,10 +87,12 @@ extension BackupRepository {
         let byteCount = Int(manifest.pageCount) << 12
         let records = map.records
         let wanted = records.reduce(0) { $0 + $1.byteCount }
-        guard records.allSatisfy({ $0.end <= manifest.pageCount }),
-            manifest.head.allSatisfy({ Int($0.offset) + $0.bytes.count <= Int(FormatLimits.reservedPages) << 12 })
-        else { throw BackupError.damaged("a block lies outside the file") }
+        guard records.allSatisfy({ $0.end <= manifest.pageCount }) else {
+            throw BackupError.damaged("a block lies outside the file")
+        }
         try file.allocate(byteCount)
+        let reserved = FormatLimits.reservedPages << 12
+        try write(manifest.parts.filter { $0.offset >= reserved }, to: file)
         var done = 0
         for (pack, records) in Self.byPack(records) {
             try objects.read(records, in: pack, lost: { throw Self.lost($0) }) { record, bytes in
@@ -107,8 +109,11 @@ extension BackupRepository {
                 throw BackupError(.storage, "The restored file does not have the bytes that were written to it.")
             }
         }
-        // The header at offset 0 is the last part: without it the file does not open.
-        for part in manifest.head { try part.bytes.withUnsafeBytes { try file.write($0, at: Int(part.offset)) } }
+        try write(manifest.parts.filter { $0.offset < reserved }, to: file)
+    }
+
+    private func write(_ parts: [Manifest.Part], to file: any File) throws {
+        for part in parts { try part.bytes.withUnsafeBytes { try file.write($0, at: Int(part.offset)) } }
     }
 
     static func lost(_ record: BlockRecord) -> BackupError {

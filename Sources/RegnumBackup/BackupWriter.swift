@@ -20,7 +20,7 @@ struct BackupWriter {
     private var pace: BackupPace
     /// The pack that is being filled.
     private var pack: [UInt8] = []
-    private var waiting: [(ref: BlockRef, isMade: Bool, digest: Digest, offset: UInt32)] = []
+    private var waiting: [(ref: BlockRef, digest: Digest, offset: UInt32)] = []
     /// Blocks that this backup has put.
     private var put: [BlockRecord] = []
     private var storedByteCount = 0
@@ -43,15 +43,12 @@ struct BackupWriter {
         try flush()
         let used = (kept + put).map(\.extent).sorted { $0.page < $1.page }
         let ending = try image.makeEnding(used: used)
-        for block in ending.blocks {
-            try block.bytes.withUnsafeBytes { try add(block.ref, $0, isMade: true) }
-        }
-        try flush()
         return Manifest(
             file: image.fileIdentifier, version: image.version, storedByteCount: Int64(storedByteCount),
             isEncrypted: image.isEncrypted, catalogTag: SIMD2(image.catalog.tagLow, image.catalog.tagHigh),
             pageCount: ending.highWater,
-            head: ending.head.map { Manifest.Part(offset: UInt64($0.offset), bytes: $0.bytes) },
+            parts: ending.blocks.map { Manifest.Part(offset: $0.ref.page << 12, bytes: $0.bytes) }
+                + ending.head.map { Manifest.Part(offset: UInt64($0.offset), bytes: $0.bytes) },
             segments: try putMap(PageMap(kept + put), base, map))
     }
 
@@ -73,7 +70,7 @@ struct BackupWriter {
                 if let record = map.record(of: ref) { kept.append(record) } else { found.append(ref) }
             }
         }
-        for ref in found { try add(ref, try image.bytes(ref), isMade: false) }
+        for ref in found { try add(ref, try image.bytes(ref)) }
         return kept
     }
 
@@ -84,7 +81,7 @@ struct BackupWriter {
         let new = found.map { Extent(page: $0.page, pageCount: $0.pageCount) }.sorted { $0.page < $1.page }
         var next = 0
         return map.segments.lazy.joined().filter { record in
-            if record.isMade || !unused.isUsed(record.extent) { return false }
+            if !unused.isUsed(record.extent) { return false }
             while next < new.count, new[next].end <= record.page { next += 1 }
             return next == new.count || new[next].page >= record.end
         }
@@ -105,20 +102,20 @@ struct BackupWriter {
         if renewed.isEmpty { return }
         let old = kept.filter { renewed.contains($0.pack) }
         kept.removeAll { renewed.contains($0.pack) }
-        for record in old { try add(record.ref, try image.bytes(record.ref), isMade: false) }
+        for record in old { try add(record.ref, try image.bytes(record.ref)) }
     }
 
-    private mutating func add(_ ref: BlockRef, _ bytes: UnsafeRawBufferPointer, isMade: Bool) throws {
+    private mutating func add(_ ref: BlockRef, _ bytes: UnsafeRawBufferPointer) throws {
         if !pack.isEmpty, pack.count + bytes.count > repository.options.packByteCount { try flush() }
         let start = pack.count
         pack.append(contentsOf: bytes)
         // The copy is hashed, and compared with the tag again: the file is mapped, and its disk may fail in between.
         let digest = try pack.withUnsafeBytes { all in
             let copy = UnsafeRawBufferPointer(rebasing: all[start...])
-            if !isMade { try image.check(copy, ref) }
+            try image.check(copy, ref)
             return repository.hasher.digest(copy)
         }
-        waiting.append((ref, isMade, digest, UInt32(start)))
+        waiting.append((ref, digest, UInt32(start)))
         let progress = progress
         let done = storedByteCount + pack.count
         try progress(done)
@@ -132,8 +129,7 @@ struct BackupWriter {
             token: lease.token, digest: repository.hasher.digest(pack), byteCount: UInt32(pack.count))
         try put(name.packName, pack)
         for block in waiting {
-            put.append(
-                BlockRecord(block.ref, isMade: block.isMade, digest: block.digest, pack: name, offset: block.offset))
+            put.append(BlockRecord(block.ref, digest: block.digest, pack: name, offset: block.offset))
         }
         storedByteCount += pack.count
         pack.removeAll(keepingCapacity: true)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The description of one backup: the version, the head of its file, and the segments of its page map. It is the payload of
-// a log entry.
+// The description of one backup: the version, the parts of its file that are not blocks of the database (`VersionImage`),
+// and the segments of its page map. It is the payload of a log entry.
 //
 //   u32 format, 1 · 2 u64 identifier of the file · u64 version · i64 bytes that the backup has stored · u8 1 if encrypted ·
-//   2 u64 tag of the catalog · u64 pages · u32 parts of the head · per part: u64 offset · u32 byte count and bytes ·
+//   2 u64 tag of the catalog · u64 pages · u32 parts · per part: u64 offset · u32 byte count and bytes ·
 //   u32 map objects · per object: name (u64 token, digest, u32 byte count) · u32 segments · per segment: u32 number of
 //   its object (all ones: the segment is empty) · u32 offset · u32 byte count · digest
 
@@ -28,8 +28,8 @@ struct Manifest: Sendable, Equatable {
     var catalogTag: SIMD2<UInt64>
     /// The length of the file in pages.
     var pageCount: UInt64
-    /// The header and the slot; the header at offset 0 comes last.
-    var head: [Part]
+    /// Blocks made for the backup, then the slot, the header's copy and the header, in the order of writing.
+    var parts: [Part]
     /// By number; nil if no block begins in a segment.
     var segments: [Segment?]
 
@@ -43,8 +43,8 @@ struct Manifest: Sendable, Equatable {
         writer.integer(storedByteCount)
         writer.integer(UInt8(isEncrypted ? 1 : 0))
         for value in [catalogTag.x, catalogTag.y, pageCount] { writer.integer(value) }
-        writer.integer(UInt32(head.count))
-        for part in head {
+        writer.integer(UInt32(parts.count))
+        for part in parts {
             writer.integer(part.offset)
             writer.blob(part.bytes)
         }
@@ -68,7 +68,7 @@ struct Manifest: Sendable, Equatable {
 
     init(
         file: SIMD2<UInt64>, version: UInt64, storedByteCount: Int64, isEncrypted: Bool, catalogTag: SIMD2<UInt64>,
-        pageCount: UInt64, head: [Part], segments: [Segment?]
+        pageCount: UInt64, parts: [Part], segments: [Segment?]
     ) {
         self.file = file
         self.version = version
@@ -76,7 +76,7 @@ struct Manifest: Sendable, Equatable {
         self.isEncrypted = isEncrypted
         self.catalogTag = catalogTag
         self.pageCount = pageCount
-        self.head = head
+        self.parts = parts
         self.segments = segments
     }
 
@@ -91,9 +91,9 @@ struct Manifest: Sendable, Equatable {
         isEncrypted = try reader.integer(UInt8.self) == 1
         catalogTag = SIMD2(try reader.integer(UInt64.self), try reader.integer(UInt64.self))
         pageCount = try reader.integer(UInt64.self)
-        head = []
+        parts = []
         for _ in 0..<(try reader.count(of: 12)) {
-            head.append(Part(offset: try reader.integer(UInt64.self), bytes: try reader.blob()))
+            parts.append(Part(offset: try reader.integer(UInt64.self), bytes: try reader.blob()))
         }
         var objects: [PackName] = []
         for _ in 0..<(try reader.count(of: 28)) { objects.append(try reader.pack()) }
@@ -111,7 +111,7 @@ struct Manifest: Sendable, Equatable {
                     ? nil
                     : Segment(object: objects[Int(object)], offset: offset, byteCount: byteCount, digest: digest))
         }
-        guard pageCount < 1 << 47, head.allSatisfy({ $0.offset < 1 << 32 && $0.bytes.count <= 1 << 20 }) else {
+        guard pageCount < 1 << 47, parts.allSatisfy({ $0.offset + UInt64($0.bytes.count) <= pageCount << 12 }) else {
             throw BackupError.damaged("a manifest has impossible numbers")
         }
     }

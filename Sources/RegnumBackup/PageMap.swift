@@ -3,8 +3,8 @@
 // divided into segments of 1,024 pages, which are stored on their own, so that a backup stores only those that it changes.
 //
 //   segment   u32 packs · per pack: name (u64 token, digest, u32 byte count) · u32 blocks · per block, by page:
-//             u64 page · u32 pages · u64 birth · 2 u64 tag of its ref · u8 kind · u8 1 if it was made for the backup
-//             (see VersionImage) · digest of its bytes in the file · u32 number of its pack · u32 offset in the pack
+//             u64 page · u32 pages · u64 birth · 2 u64 tag of its ref · u8 kind · digest of its bytes in the file ·
+//             u32 number of its pack · u32 offset in the pack
 
 internal import RegnumEngine
 
@@ -14,19 +14,16 @@ struct BlockRecord: Hashable, Sendable {
     var birth: UInt64
     var tag: SIMD2<UInt64>
     var kind: UInt8
-    /// True if the block is not one of the database: a free log, for example.
-    var isMade: Bool
     var digest: Digest
     var pack: PackName
     var offset: UInt32
 
-    init(_ ref: BlockRef, isMade: Bool, digest: Digest, pack: PackName, offset: UInt32) {
+    init(_ ref: BlockRef, digest: Digest, pack: PackName, offset: UInt32) {
         page = ref.page
         pageCount = UInt32(ref.pageCount)
         birth = ref.birth
         tag = SIMD2(ref.tagLow, ref.tagHigh)
         kind = ref.kind
-        self.isMade = isMade
         self.digest = digest
         self.pack = pack
         self.offset = offset
@@ -85,9 +82,9 @@ struct PageMap: Sendable {
         return low < segment.count && segment[low].page == page ? segment[low] : nil
     }
 
-    /// Returns the database's block that a ref names; nil if the map does not have it.
+    /// Returns the block that a ref names; nil if the map does not have it.
     func record(of ref: BlockRef) -> BlockRecord? {
-        guard let found = record(at: ref.page), !found.isMade, found.isNamed(by: ref) else { return nil }
+        guard let found = record(at: ref.page), found.isNamed(by: ref) else { return nil }
         return found
     }
 
@@ -109,7 +106,6 @@ struct PageMap: Sendable {
             writer.integer(record.pageCount)
             for value in [record.birth, record.tag.x, record.tag.y] { writer.integer(value) }
             writer.integer(record.kind)
-            writer.integer(UInt8(record.isMade ? 1 : 0))
             writer.digest(record.digest)
             writer.integer(numbers[record.pack] ?? 0)
             writer.integer(record.offset)
@@ -123,7 +119,7 @@ struct PageMap: Sendable {
         var packs: [PackName] = []
         for _ in 0..<(try reader.count(of: 28)) { packs.append(try reader.pack()) }
         var records: [BlockRecord] = []
-        let count = try reader.count(of: 62)
+        let count = try reader.count(of: 61)
         records.reserveCapacity(count)
         var next: UInt64 = 0
         for _ in 0..<count {
@@ -132,7 +128,6 @@ struct PageMap: Sendable {
             let birth = try reader.integer(UInt64.self)
             let tag = SIMD2(try reader.integer(UInt64.self), try reader.integer(UInt64.self))
             let kind = try reader.integer(UInt8.self)
-            let isMade = try reader.integer(UInt8.self) == 1
             let digest = try reader.digest()
             let pack = Int(try reader.integer(UInt32.self))
             let offset = try reader.integer(UInt32.self)
@@ -144,7 +139,7 @@ struct PageMap: Sendable {
             let ref = BlockRef(
                 location: page << 16 | UInt64(pageCount - 1), birth: birth, tagLow: tag.x, tagHigh: tag.y,
                 info: UInt64(kind) << 56)
-            records.append(BlockRecord(ref, isMade: isMade, digest: digest, pack: packs[pack], offset: offset))
+            records.append(BlockRecord(ref, digest: digest, pack: packs[pack], offset: offset))
         }
         return records
     }
