@@ -54,7 +54,7 @@ final class BackupLog {
         var head: LogEntry?
         /// The entries that are backups and count, ascending.
         var backups: [LogEntry] = []
-        /// The numbers of entries that exist and cannot be read.
+        /// The numbers of entries that exist, cannot be read, and may be backups.
         var damaged: [UInt64] = []
         /// All other entries.
         var others: [LogEntry] = []
@@ -76,6 +76,8 @@ final class BackupLog {
             state.head = entry
             entries.append(entry)
         }
+        // Each entry names the newest backup before it.
+        state.damaged.removeAll { number in entries.first { $0.number > number }.map { $0.lastBackup < number } ?? false }
         let claims = state.head?.claims ?? []
         for entry in entries {
             if entry.kind == .backup, entry.counts(among: claims) {
@@ -112,7 +114,7 @@ final class BackupLog {
                 throw BackupError(
                     .inUse,
                     "Another process is making backups to the repository: it has the lease for "
-                        + "\((head.time + head.duration - now()) / 1_000_000 + 1) seconds at most.")
+                        + "\((head.time &+ head.duration &- now()) / 1_000_000 + 1) seconds at most.")
             }
             let number = last + 1
             var entry = LogEntry(

@@ -111,7 +111,9 @@ struct Manifest: Sendable, Equatable {
                     ? nil
                     : Segment(object: objects[Int(object)], offset: offset, byteCount: byteCount, digest: digest))
         }
-        guard pageCount < 1 << 47, parts.allSatisfy({ $0.offset + UInt64($0.bytes.count) <= pageCount << 12 }) else {
+        guard pageCount < 1 << 47,
+            parts.allSatisfy({ $0.offset < 1 << 60 && $0.offset + UInt64($0.bytes.count) <= pageCount << 12 })
+        else {
             throw BackupError.damaged("a manifest has impossible numbers")
         }
     }

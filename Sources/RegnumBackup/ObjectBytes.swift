@@ -66,7 +66,8 @@ enum ObjectName {
     /// The number at the start of the last component of a name: that of a log entry, or the token of a pack or map.
     static func number(_ name: String) -> UInt64? {
         let last = name.split(separator: "/").last ?? ""
-        return last.utf8.count >= 16 ? UInt64(last.prefix(16), radix: 16) : nil
+        guard last.utf8.count >= 16, let number = UInt64(last.prefix(16), radix: 16), number < 1 << 62 else { return nil }
+        return number
     }
 }
 
