@@ -100,7 +100,10 @@ let package = Package(
         tests("RegnumTests", ["Regnum", "RegnumQuery", "RegnumEngine", "RegnumSystem"],
             exclude: ["Values/Decimal128Cases.txt"]),
         tests("IntegrationTests",
-            ["RealmSwift", "Regnum", "RegnumEngine", "RegnumSimulation", "RegnumSystem", "RegnumTestKit"],
+            [
+                "RealmSwift", "Regnum", "RegnumBackup", "RegnumEngine", "RegnumSimulation", "RegnumSystem",
+                "RegnumTestKit",
+            ],
             resources: [.copy("Samples")]),
         .testTarget(name: "ArticleTests", dependencies: ["RealmSwift", "RegnumTestKit"],
             swiftSettings: articleSettings),

@@ -8,8 +8,6 @@
 // are deleted. What an interrupted backup has put is deleted after the next backup. No entry of the last hour is deleted:
 // see `BackupLog.grace`.
 
-public import Foundation
-
 extension BackupRepository {
     /// The result of `prune`.
     public struct Pruning: Sendable, Equatable {

@@ -14,6 +14,8 @@ extension BackupRepository {
         case date(Date)
         /// The newest one of that version of the database.
         case version(UInt64)
+        /// The one with that number in the repository.
+        case number(UInt64)
     }
 
     /// What a restore would do.
@@ -139,6 +141,7 @@ extension BackupRepository {
             found = entries.last { $0.time <= time }
         case .version(let version):
             found = entries.last { (try? Manifest($0.payload))?.version == version }
+        case .number(let number): found = entries.last { $0.number == number }
         }
         guard let found else { throw Self.noSuchBackup(point, entries) }
         return (found, try Manifest(found.payload))
@@ -155,6 +158,8 @@ extension BackupRepository {
                 .noSuchBackup,
                 "The repository has no backup of version \(version): the next older one is \(below), "
                     + "the next newer one \(above).")
+        case .number(let number):
+            return BackupError(.noSuchBackup, "The repository has no backup with the number \(number).")
         case .date, .newest:
             let date = Date(timeIntervalSince1970: Double(first.time) / 1e6)
             return BackupError(.noSuchBackup, "The oldest backup was made later, at \(date.formatted(.iso8601)).")

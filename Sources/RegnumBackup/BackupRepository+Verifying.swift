@@ -129,8 +129,9 @@ extension BackupRepository {
         if lost.isEmpty { return }
         let found = try others.isEmpty ? [:] : Self.blocks(lost, in: others, hasher)
         for (pack, records) in Self.byPack(lost) {
-            let isHealed = try records.allSatisfy { found[$0] != nil } && heal(pack, records, found)
+            let isPut = try records.contains { found[$0] != nil } && heal(pack, records, found)
             for record in records {
+                let isHealed = isPut && found[record] != nil
                 let needing = maps.filter { $0.records.contains(record) }.map(\.number)
                 result.findings.append(
                     Finding(
@@ -164,7 +165,7 @@ extension BackupRepository {
         return found
     }
 
-    /// Puts a second copy of a pack, in which the lost blocks are good. Blocks that are read from the pack itself stay as
+    /// Puts a second copy of a pack, in which the lost blocks that were found are good. Blocks that are read from the pack itself stay as
     /// they are there.
     private func heal(
         _ pack: PackName, _ records: [BlockRecord], _ found: [BlockRecord: [UInt8]]
@@ -178,8 +179,9 @@ extension BackupRepository {
             }
         }
         for record in records {
+            guard let good = found[record] else { continue }
             let start = Int(record.offset)
-            bytes.replaceSubrange(start..<start + record.byteCount, with: found[record] ?? [])
+            bytes.replaceSubrange(start..<start + record.byteCount, with: good)
         }
         return try replace(copyName, bytes)
     }

@@ -12,7 +12,7 @@ import Testing
 
     /// Follows the database of `run` until `isEnded`; `event` gets each event.
     private func follow(
-        _ run: BackupRun, _ store: any BackupStore, limit: Int = 400, isEnded: () -> Bool,
+        _ run: BackupRun, _ store: any BackupStore, limit: Int = 20_000, isEnded: () -> Bool,
         event: (BackupRepository.FollowEvent) throws -> Void
     ) throws {
         let repository = try run.repository(store)

@@ -21,13 +21,12 @@ import Testing
         #expect(kept(RetentionPolicy()) == [last])
         #expect(kept(RetentionPolicy(last: 0)) == [last])
         #expect(kept(RetentionPolicy(last: 3)) == [last - 2, last - 1, last])
-        // The first of them is in the second half of an hour: the hours end at odd indexes minus one.
-        #expect(kept(RetentionPolicy(hourly: 3)) == [last - 3, last - 1, last])
+        #expect(kept(RetentionPolicy(hourly: 3)) == [last - 4, last - 2, last])
         #expect(kept(RetentionPolicy(daily: 2)).count == 2)
         for (older, newer) in zip(kept(RetentionPolicy(daily: 5)), kept(RetentionPolicy(daily: 5)).dropFirst()) {
             #expect(times[older] / (24 * Self.hour) < times[newer] / (24 * Self.hour))
         }
-        #expect(kept(RetentionPolicy(weekly: 100)).count == 7)
+        #expect(kept(RetentionPolicy(weekly: 100)).count == 6)
         // November, December.
         #expect(kept(RetentionPolicy(monthly: 100)).count == 2)
         #expect(kept(RetentionPolicy(yearly: 100)).count == 1)

@@ -132,7 +132,7 @@ final class ScheduleRun {
     #if DEBUG
         static let usual = 300
     #else
-        static let usual = 10_000
+        static let usual = 2000
     #endif
     static let schedules = CurrentProcess.environment("REGNUM_BACKUP_SCHEDULES").flatMap { Int($0) } ?? usual
 
