@@ -46,7 +46,9 @@ public struct BackupError: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    static func damaged(_ words: String) -> BackupError { BackupError(.damaged, "The repository is damaged: \(words).") }
+    static func damaged(_ words: String) -> BackupError {
+        BackupError(.damaged, "The repository is damaged: \(words).")
+    }
 
     /// Converts the errors of the engine; returns every other error as it is, for example that of a callback.
     static func converting(_ error: any Error, path: String) -> any Error {

@@ -7,8 +7,8 @@ final class BackupLog {
     let store: any BackupStore
     let hasher: Hasher128
     private let clock: @Sendable () -> Int64
-    /// How long entries stay after they are of no use, in microseconds: longer than any list is old, so that a process with
-    /// an old list does not mistake the number of a deleted entry for the next one.
+    /// How long entries stay after they are of no use, in microseconds: longer than any list is old, so that a process
+    /// with an old list does not mistake the number of a deleted entry for the next one.
     let grace: Int64
     /// Backups that were read before; entries never change.
     private var known: [UInt64: LogEntry] = [:]
@@ -77,7 +77,8 @@ final class BackupLog {
             entries.append(entry)
         }
         // Each entry names the newest backup before it.
-        state.damaged.removeAll { number in entries.first { $0.number > number }.map { $0.lastBackup < number } ?? false }
+        state.damaged.removeAll { number in entries.first { $0.number > number }.map { $0.lastBackup < number } ?? false
+        }
         let claims = state.head?.claims ?? []
         for entry in entries {
             if entry.kind == .backup, entry.counts(among: claims) {
@@ -89,7 +90,8 @@ final class BackupLog {
         return state
     }
 
-    /// The end of the log: the greatest number, 0 if it is empty; the newest entry that can be read; and the least number.
+    /// The end of the log: the greatest number, 0 if it is empty; the newest entry that can be read; and the least
+    /// number.
     private func readEnd() throws -> (last: UInt64, head: LogEntry?, first: UInt64) {
         let numbers = try numbers()
         var last: UInt64?
@@ -191,8 +193,8 @@ final class Lease {
         if now &- last.time >= last.duration / 3 || now < last.time { try append(.beat) }
     }
 
-    /// Appends an entry. Throws `.fenced` if another process has taken over. After another error the entry may have been
-    /// appended; the lease is still held.
+    /// Appends an entry. Throws `.fenced` if another process has taken over. After another error the entry may have
+    /// been appended; the lease is still held.
     @discardableResult
     func append(_ kind: LogEntry.Kind, payload: [UInt8] = []) throws -> LogEntry {
         assertState()

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Deletes backups that a policy does not keep, and the objects that no other one needs.
 //
-// It needs no lease, and may run while another process makes a backup. That process uses the packs of the newest backup,
-// which is always kept, and those that it has put itself, whose names have its token. So an object is garbage if no kept
-// backup needs it and its token is lower than that of the newest entry in the log: a process with such a token can put no
-// backup that counts. If the list of the log is old, the newest entry that it shows has a lower token, and fewer objects
-// are deleted. What an interrupted backup has put is deleted after the next backup. No entry of the last hour is deleted:
-// see `BackupLog.grace`.
+// It needs no lease, and may run while another process makes a backup. That process uses the packs of the newest
+// backup, which is always kept, and those that it has put itself, whose names have its token. So an object is garbage
+// if no kept backup needs it and its token is lower than that of the newest entry in the log: a process with such a
+// token can put no backup that counts. If the list of the log is old, the newest entry that it shows has a lower token,
+// and fewer objects are deleted. What an interrupted backup has put is deleted after the next backup. No entry of the
+// last hour is deleted: see `BackupLog.grace`.
 
 extension BackupRepository {
     /// The result of `prune`.
@@ -20,9 +20,10 @@ extension BackupRepository {
     /// Removes the backups that `policy` does not keep, and everything that no other backup needs. With `isRehearsal`,
     /// deletes nothing and returns what would be removed; objects are not counted then.
     ///
-    /// The newest backup and those of the last hour are always kept. Any number of processes may prune, and one may make backups in the meantime. If it
-    /// is interrupted, all kept backups are still complete, and the next call continues. Throws `.damaged`, and has deleted
-    /// no pack, if the page map of a kept backup cannot be read. Reads the page maps of all kept backups.
+    /// The newest backup and those of the last hour are always kept. Any number of processes may prune, and one may
+    /// make backups in the meantime. If it is interrupted, all kept backups are still complete, and the next call
+    /// continues. Throws `.damaged`, and has deleted no pack, if the page map of a kept backup cannot be read. Reads
+    /// the page maps of all kept backups.
     @discardableResult
     public func prune(_ policy: RetentionPolicy, isRehearsal: Bool = false) throws -> Pruning {
         let state = try log.read()
@@ -43,8 +44,8 @@ extension BackupRepository {
             }
         }
         if isRehearsal { return result }
-        // A damaged entry may be a backup that another copy of the repository can restore, so nothing is deleted for it.
-        // The entries before the newest backup that are none are of no use.
+        // A damaged entry may be a backup that another copy of the repository can restore, so nothing is deleted for
+        // it. The entries before the newest backup that are none are of no use.
         let newest = state.backups.last?.number ?? 0
         doomed += state.others.filter { $0.number < newest && $0.time <= young }.map(\.number)
         for number in doomed {

@@ -38,9 +38,9 @@ extension BackupRepository {
 
     /// Restores a backup to a new file at `fileURL`. An encrypted one needs no key for that, only for being opened.
     ///
-    /// Throws `BackupError`: `.fileExists` if something exists at `fileURL`, `.noSuchBackup`, `.damaged`. After an error,
-    /// or if the process ends, there is no file at `fileURL`. `progress` is called with the bytes fetched and the bytes to
-    /// fetch; an error that it throws cancels the restore and is rethrown.
+    /// Throws `BackupError`: `.fileExists` if something exists at `fileURL`, `.noSuchBackup`, `.damaged`. After an
+    /// error, or if the process ends, there is no file at `fileURL`. `progress` is called with the bytes fetched and
+    /// the bytes to fetch; an error that it throws cancels the restore and is rethrown.
     @discardableResult
     public func restore(
         _ point: Point, to fileURL: URL, progress: (Int, Int) throws -> Void = { _, _ in }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves that every backup can be restored, without writing it, and heals what another copy has: manifests and page maps
-// from their second copies, blocks from another repository of the same database.
+// Proves that every backup can be restored, without writing it, and heals what another copy has: manifests and page
+// maps from their second copies, blocks from another repository of the same database.
 
 public import Foundation
 package import RegnumEngine
@@ -39,9 +39,9 @@ extension BackupRepository {
 
     /// Compares everything that the backups need with its hash, each block once. Needs no key.
     ///
-    /// With `healing`, replaces damaged objects: manifests and page maps by their second copies, blocks by those of `others`,
-    /// repositories of the same database. `progress` is called with the bytes compared so far; an error that it throws ends
-    /// the verification and is rethrown. Throws errors of the store. Reads all packs.
+    /// With `healing`, replaces damaged objects: manifests and page maps by their second copies, blocks by those of
+    /// `others`, repositories of the same database. `progress` is called with the bytes compared so far; an error that
+    /// it throws ends the verification and is rethrown. Throws errors of the store. Reads all packs.
     public func verify(
         healing: Bool = false, from others: [BackupRepository] = [], progress: (Int) throws -> Void = { _ in }
     ) throws -> Verification {
@@ -165,8 +165,8 @@ extension BackupRepository {
         return found
     }
 
-    /// Puts a second copy of a pack, in which the lost blocks that were found are good. Blocks that are read from the pack itself stay as
-    /// they are there.
+    /// Puts a second copy of a pack, in which the lost blocks that were found are good. Blocks that are read from the
+    /// pack itself stay as they are there.
     private func heal(
         _ pack: PackName, _ records: [BlockRecord], _ found: [BlockRecord: [UInt8]]
     ) throws -> Bool {
@@ -188,8 +188,8 @@ extension BackupRepository {
 
     // MARK: Opening
 
-    /// Restores a backup to `path`, which must be free, opens it and runs the integrity check. Removes the file. Returns
-    /// the findings of the check; none if the backup is good.
+    /// Restores a backup to `path`, which must be free, opens it and runs the integrity check. Removes the file.
+    /// Returns the findings of the check; none if the backup is good.
     public func check(_ backup: Backup, encryptionKey: Data? = nil, in folder: URL) throws -> [String] {
         let path = folder.appendingPathComponent("regnum-check-\(backup.number)-\(UInt32.random(in: 0 ... .max))").path
         return try check(backup, key: try engineKey(encryptionKey, path), path: path, in: PosixFileSystem.shared)

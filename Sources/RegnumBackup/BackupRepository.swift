@@ -7,8 +7,8 @@
 //   maps/<token>-<digest>       segments of page maps (PageMap); copies in copies/maps/
 //   packs/<token>-<digest>      blocks, as they are in the file; copies/packs/ has those that were healed
 //
-// A backup first puts packs, then maps, then its entry in the log: until then it does not exist, and what an interrupted
-// one has put is deleted by a later `prune`.
+// A backup first puts packs, then maps, then its entry in the log: until then it does not exist, and what an
+// interrupted one has put is deleted by a later `prune`.
 
 public import Foundation
 package import RegnumEngine
@@ -64,7 +64,8 @@ public final class BackupRepository {
     private static let magic: UInt64 = 0x50_554B_424E_4752
     private static let format: UInt32 = 1
 
-    /// Opens the repository in `store`. If there is none, creates one if `creating`, and throws `.noRepository` otherwise.
+    /// Opens the repository in `store`. If there is none, creates one if `creating`, and throws `.noRepository`
+    /// otherwise.
     public convenience init(_ store: any BackupStore, creating: Bool = false) throws {
         try self.init(store, creating: creating, options: Options())
     }
@@ -122,18 +123,19 @@ public final class BackupRepository {
 
     /// Backs up the newest version of the database file at `fileURL`, which this or other processes may be writing.
     ///
-    /// Stores the blocks that the newest backup lacks; with `isComplete`, all blocks, which replaces damaged ones. Returns
-    /// nil if that backup has this version already. The blocks of an encrypted file are stored encrypted; the key is only
-    /// needed to find them. The backup exists when the call returns: everything it needs is on stable storage before.
+    /// Stores the blocks that the newest backup lacks; with `isComplete`, all blocks, which replaces damaged ones.
+    /// Returns nil if that backup has this version already. The blocks of an encrypted file are stored encrypted; the
+    /// key is only needed to find them. The backup exists when the call returns: everything it needs is on stable
+    /// storage before.
     ///
     /// - Parameters:
     ///   - rate: the maximum number of bytes to store per second; nil for no limit.
     ///   - progress: called with the number of bytes that have been stored. An error that it throws cancels the backup
     ///     and is rethrown.
     ///
-    /// Throws `BackupError`: `.inUse` while another process makes backups to the repository, `.fenced` if another process
-    /// took over, and errors of the store as they are. Writers of the database never wait for it. Reads the tree down to
-    /// the blocks that have changed, and with `isComplete` the whole file.
+    /// Throws `BackupError`: `.inUse` while another process makes backups to the repository, `.fenced` if another
+    /// process took over, and errors of the store as they are. Writers of the database never wait for it. Reads the
+    /// tree down to the blocks that have changed, and with `isComplete` the whole file.
     @discardableResult
     public func backUp(
         _ fileURL: URL, encryptionKey: Data? = nil, isComplete: Bool = false, rate: Int? = nil,

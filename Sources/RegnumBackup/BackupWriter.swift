@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes one backup: finds the blocks that the previous one lacks, puts them in packs, and puts the changed segments of the
-// page map.
+// Makes one backup: finds the blocks that the previous one lacks, puts them in packs, and puts the changed segments of
+// the page map.
 //
-// Blocks of the version that the previous backup has are found without reading them: its map contains them, and the record
-// of free space says that their pages are in use. A backup also stores blocks again whose packs consist mostly of blocks
-// that are no longer needed, so that those packs can be deleted. So the packs of a backup are never more than about twice
-// as long as its blocks, without a process that rewrites the repository.
+// Blocks of the version that the previous backup has are found without reading them: its map contains them, and the
+// record of free space says that their pages are in use. A backup also stores blocks again whose packs consist mostly
+// of blocks that are no longer needed, so that those packs can be deleted. So the packs of a backup are never more than
+// about twice as long as its blocks, without a process that rewrites the repository.
 
 internal import RegnumEngine
 

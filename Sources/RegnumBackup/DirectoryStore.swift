@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A store in a folder, which may be on a network file system. An object is a file that appears under its name in one step,
-// by a rename that fails if the name is taken.
+// A store in a folder, which may be on a network file system. An object is a file that appears under its name in one
+// step, by a rename that fails if the name is taken.
 
 public import Foundation
 internal import RegnumSystem
@@ -72,8 +72,8 @@ public final class DirectoryStore: BackupStore {
         }
     }
 
-    /// The end of the names of files that are being written. A list omits them, and removes those that a process has left
-    /// for more than a day.
+    /// The end of the names of files that are being written. A list omits them, and removes those that a process has
+    /// left for more than a day.
     private static let unfinished = ".tmp"
     private static let longestWrite: TimeInterval = 86_400
 

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log of a repository: objects with consecutive numbers, each put only if there is none of that number. It holds the
-// backups, and it is the lease that excludes a second process: a process that has put an entry knows that no other has put
-// one since the entry before it.
+// The log of a repository: objects with consecutive numbers, each put only if there is none of that number. It holds
+// the backups, and it is the lease that excludes a second process: a process that has put an entry knows that no other
+// has put one since the entry before it.
 //
 //   claim     a process takes over the repository; its number is the token of that process
 //   beat      the process is still at work
 //   backup    a manifest: with it, and not before, a backup exists
 //   release   the process has finished
 //
-// A process owns the numbers from its claim to the next one. Each entry lists the claims so far, so an entry of a process
-// that was replaced, put late at a number whose first entry has been deleted, is recognized: it does not count.
+// A process owns the numbers from its claim to the next one. Each entry lists the claims so far, so an entry of a
+// process that was replaced, put late at a number whose first entry has been deleted, is recognized: it does not count.
 //
 //   object "log/<number>", all integers little endian
 //     "RGBL" · u32 format, 1 · u8 kind (1 claim, 2 beat, 3 backup, 4 release) · u64 number · u64 token · 2 u64 process,
-//     random · i64 time, in microseconds since 1970 · i64 microseconds for which the lease lasts from then on · digest of
-//     the entry before · u64 number of the newest backup before (0: none) · its digest · u32 claims · u64 number of each ·
-//     u32 byte count and bytes of the manifest · digest of all this
+//     random · i64 time, in microseconds since 1970 · i64 microseconds for which the lease lasts from then on · digest
+//     of the entry before · u64 number of the newest backup before (0: none) · its digest · u32 claims · u64 number of
+//     each · u32 byte count and bytes of the manifest · digest of all this
 //
 // A second copy of each backup is at "copies/log/<number>".
 
@@ -101,8 +101,8 @@ struct LogEntry: Sendable, Equatable {
         claims.last { $0 <= number } ?? token == token
     }
 
-    /// True if another process may take over at that time. Clocks of different machines may differ: the lease only avoids
-    /// useless work, and the log excludes the other process in any case.
+    /// True if another process may take over at that time. Clocks of different machines may differ: the lease only
+    /// avoids useless work, and the log excludes the other process in any case.
     func isOver(at now: Int64) -> Bool {
         kind == .release || now >= time &+ duration || now &+ duration < time
     }

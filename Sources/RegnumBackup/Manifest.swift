@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The description of one backup: the version, the parts of its file that are not blocks of the database (`VersionImage`),
-// and the segments of its page map. It is the payload of a log entry.
+// The description of one backup: the version, the parts of its file that are not blocks of the database
+// (`VersionImage`), and the segments of its page map. It is the payload of a log entry.
 //
-//   u32 format, 1 · 2 u64 identifier of the file · u64 version · i64 bytes that the backup has stored · u8 1 if encrypted ·
-//   2 u64 tag of the catalog · u64 pages · u32 parts · per part: u64 offset · u32 byte count and bytes ·
+//   u32 format, 1 · 2 u64 identifier of the file · u64 version · i64 bytes that the backup has stored · u8 1 if
+//   encrypted · 2 u64 tag of the catalog · u64 pages · u32 parts · per part: u64 offset · u32 byte count and bytes ·
 //   u32 map objects · per object: name (u64 token, digest, u32 byte count) · u32 segments · per segment: u32 number of
 //   its object (all ones: the segment is empty) · u32 offset · u32 byte count · digest
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the objects of a repository and compares them with their hashes, falling back to their copies. Keeps the segments
-// of page maps that were read last, which consecutive backups share. Confined to one thread.
+// Reads the objects of a repository and compares them with their hashes, falling back to their copies. Keeps the
+// segments of page maps that were read last, which consecutive backups share. Confined to one thread.
 
 internal import RegnumEngine
 
@@ -57,8 +57,8 @@ final class ObjectAccess {
 
     // MARK: Packs
 
-    /// Calls `body` with the bytes of each block, all of which are in one pack, after comparing them with their digests.
-    /// Calls `lost` with a block whose bytes neither the pack nor its copy has.
+    /// Calls `body` with the bytes of each block, all of which are in one pack, after comparing them with their
+    /// digests. Calls `lost` with a block whose bytes neither the pack nor its copy has.
     func read(
         _ records: [BlockRecord], in pack: PackName, lost: (BlockRecord) throws -> Void,
         _ body: (BlockRecord, UnsafeRawBufferPointer) throws -> Void

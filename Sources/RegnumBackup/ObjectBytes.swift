@@ -42,8 +42,9 @@ struct Hasher128: Sendable {
     func digest(_ bytes: [UInt8]) -> Digest { bytes.withUnsafeBytes { digest($0) } }
 }
 
-/// An object with the blocks of a database, or with segments of page maps. Its name has the token of the process that put
-/// it: an object of an earlier token that no backup needs is garbage, because a backup of that token can no longer appear.
+/// An object with the blocks of a database, or with segments of page maps. Its name has the token of the process that
+/// put it: an object of an earlier token that no backup needs is garbage, because a backup of that token can no longer
+/// appear.
 struct PackName: Hashable, Sendable {
     var token: UInt64
     var digest: Digest
@@ -66,8 +67,8 @@ enum ObjectName {
     /// The number at the start of the last component of a name: that of a log entry, or the token of a pack or map.
     static func number(_ name: String) -> UInt64? {
         let last = name.split(separator: "/").last ?? ""
-        guard last.utf8.count >= 16, let number = UInt64(last.prefix(16), radix: 16), number < 1 << 62 else { return nil }
-        return number
+        guard last.utf8.count >= 16, let number = UInt64(last.prefix(16), radix: 16) else { return nil }
+        return number < 1 << 62 ? number : nil
     }
 }
 

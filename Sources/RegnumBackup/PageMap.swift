@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The blocks of a backed-up version: where each is in the file, what it contains, and which pack has it. The map is
-// divided into segments of 1,024 pages, which are stored on their own, so that a backup stores only those that it changes.
+// divided into segments of 1,024 pages, which are stored on their own, so that a backup stores only those that it
+// changes.
 //
 //   segment   u32 packs · per pack: name (u64 token, digest, u32 byte count) · u32 blocks · per block, by page:
 //             u64 page · u32 pages · u64 birth · 2 u64 tag of its ref · u8 kind · digest of its bytes in the file ·

@@ -2,7 +2,8 @@
 // Which backups are kept.
 
 /// How many backups are kept: of each of the last hours, days, weeks, months and years that have one, the newest. The
-/// newest backup and those of the last hour are always kept. Hours and days are those of UTC, weeks begin on Monday. A value; any thread.
+/// newest backup and those of the last hour are always kept. Hours and days are those of UTC, weeks begin on Monday. A
+/// value; any thread.
 ///
 /// ```swift
 /// try repository.prune(RetentionPolicy(hourly: 24, daily: 30, monthly: 12))

@@ -13,7 +13,8 @@ final class BackupRun {
     static let rows = NewTable(
         name: "Row",
         columns: [
-            NewColumn(name: "id", type: .int, isPrimaryKey: true), NewColumn(name: "text", type: .string, isIndexed: true),
+            NewColumn(name: "id", type: .int, isPrimaryKey: true),
+            NewColumn(name: "text", type: .string, isIndexed: true),
             NewColumn(name: "data", type: .data), NewColumn(name: "list", type: .int, collection: .list),
         ])
 

@@ -40,7 +40,8 @@ import Testing
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = TimeZone(identifier: "UTC") ?? calendar.timeZone
         for day in stride(from: -30_000, to: 60_000, by: 13) {
-            let parts = calendar.dateComponents([.year, .month], from: Date(timeIntervalSince1970: Double(day) * 86_400))
+            let date = Date(timeIntervalSince1970: Double(day) * 86_400)
+            let parts = calendar.dateComponents([.year, .month], from: date)
             let month = (parts.year ?? 0) * 12 + (parts.month ?? 0) - 1
             #expect(RetentionPolicy.month(ofDay: Int64(day)) == Int64(month))
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A store that loses calls and replies, and processes that are killed at each call: what was backed up stays restorable,
-// and the next process goes on.
+// A store that loses calls and replies, and processes that are killed at each call: what was backed up stays
+// restorable, and the next process goes on.
 
 import RegnumBackup
 import RegnumEngine
@@ -24,8 +24,8 @@ import Testing
         return (run, store, made)
     }
 
-    /// Runs `body` with a process that is killed at call 0, 1, 2 and so on, each time from the same state, with and without
-    /// the effect of that call, until it completes. Then `check` gets the store that it has left.
+    /// Runs `body` with a process that is killed at call 0, 1, 2 and so on, each time from the same state, with and
+    /// without the effect of that call, until it completes. Then `check` gets the store that it has left.
     private func killAtEachCall(
         _ store: MemoryStore, atLeast calls: Int, _ body: (any BackupStore) throws -> Void,
         check: (MemoryStore, _ isDone: Bool) throws -> Void
@@ -145,7 +145,9 @@ import Testing
         guard try image.status(path) != nil else { return }
         var options = Database.OpenOptions()
         options.makesFile = false
-        guard let copy = try? Database.openAsOtherProcess(path: path, fileSystem: image, options: options) else { return }
+        guard let copy = try? Database.openAsOtherProcess(path: path, fileSystem: image, options: options) else {
+            return
+        }
         let found = try BackupRun.read(copy)
         #expect(found == state)
     }

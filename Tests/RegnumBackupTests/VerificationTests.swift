@@ -47,7 +47,7 @@ import Testing
         #expect(try run.files.status("/check.realm") == nil)
     }
 
-    @Test("A changed bit is found, or changes nothing; a restore never gives wrong content", arguments: RunSeed.list(1...60))
+    @Test("A changed bit is found or changes nothing, and nothing wrong is restored", arguments: RunSeed.list(1...60))
     func flips(seed: RunSeed) throws {
         let store = MemoryStore()
         let (run, _) = try filled(seed.value % 5, stores: [store])
@@ -86,7 +86,11 @@ import Testing
         let packs = stores[0].names.filter { $0.hasPrefix("packs/") }
         for _ in 0..<3 {
             let name = packs[random.below(packs.count)]
-            if random.below(3) == 0 { try stores[0].delete(name) } else { stores[0].flip(name, bit: random.below(1 << 20)) }
+            if random.below(3) == 0 {
+                try stores[0].delete(name)
+            } else {
+                stores[0].flip(name, bit: random.below(1 << 20))
+            }
         }
         for name in stores[0].names where name.hasPrefix("maps/") { stores[0].flip(name, bit: random.below(1 << 12)) }
         let damaged = try run.repository(stores[0])

@@ -104,7 +104,8 @@ package struct BackupPace {
         self.rate = rate
     }
 
-    /// Waits until the bytes copied so far, with `count` more, are due. `check` is called between sleeps, and may throw.
+    /// Waits until the bytes copied so far, with `count` more, are due. `check` is called between sleeps, and may
+    /// throw.
     package mutating func wait(after count: Int, check: () throws -> Void) throws {
         guard let rate else { return }
         byteCount += count

@@ -173,8 +173,8 @@ package final class VersionImage {
     package struct Ending {
         /// The blocks made for the image, as they are to be written.
         package var blocks: [(ref: BlockRef, bytes: [UInt8])] = []
-        /// The bytes of the slot, the header's copy and the header, with their offsets. To be written last, in this order:
-        /// without them the file does not open.
+        /// The bytes of the slot, the header's copy and the header, with their offsets. To be written last, in this
+        /// order: without them the file does not open.
         package var head: [(offset: Int, bytes: [UInt8])] = []
         /// The length of the file in pages.
         package var highWater: UInt64

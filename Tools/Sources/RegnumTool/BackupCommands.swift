@@ -9,7 +9,8 @@ import RegnumBackup
 
 struct BackupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "backup", abstract: "Copies a file, or backs it up to a repository, while other processes write it.",
+        commandName: "backup",
+        abstract: "Copies a file, or backs it up to a repository, while other processes write it.",
         discussion: """
             regnum backup people.realm copy.realm
             regnum backup people.realm /backups/people --repository
@@ -46,7 +47,9 @@ struct BackupCommand: ParsableCommand {
             Interruption.watch()
             let kind = FileKind(target)
             if repository || follow || kind == .folder {
-                if kind != nil, kind != .folder { throw Refusal("'\(target)' is not a folder: name that of a repository.") }
+                if kind != nil, kind != .folder {
+                    throw Refusal("'\(target)' is not a folder: name that of a repository.")
+                }
                 if follow { try followFile() } else { try addBackup() }
             } else {
                 if complete { throw Refusal("--complete is for a repository: specify --repository for a new one.") }
@@ -108,8 +111,8 @@ struct RepositoryArguments: ParsableArguments {
 
     func open() throws -> BackupRepository {
         if FileKind(repository) != .folder { throw Refusal("'\(repository)': No such folder.") }
-        do { return try BackupRepository(DirectoryStore(URL(fileURLWithPath: repository))) } catch let error as BackupError
-        where error.code == .noRepository {
+        let store = DirectoryStore(URL(fileURLWithPath: repository))
+        do { return try BackupRepository(store) } catch let error as BackupError where error.code == .noRepository {
             throw Refusal("'\(repository)' is not a repository of backups: `regnum backup FILE FOLDER` makes one.")
         }
     }
@@ -122,7 +125,8 @@ struct RepositoryArguments: ParsableArguments {
         } catch {
             Output.progress(nil)
             Output.complain("regnum: \(BackupText.sentence(error))")
-            throw (error as? BackupError)?.code == .damaged ? Ending.damage : (error as? Refusal)?.ending ?? Ending.failure
+            let isDamage = (error as? BackupError)?.code == .damaged
+            throw isDamage ? Ending.damage : (error as? Refusal)?.ending ?? Ending.failure
         }
     }
 }
@@ -275,7 +279,8 @@ struct VerifyCommand: ParsableCommand {
             return Output().write(
                 JSONLine.text([
                     ("backups", .number(result.backupCount)), ("blocks", .number(result.blockCount)),
-                    ("bytes", .number(result.byteCount)), ("isRestorable", .bool(result.isRestorable && checks.isEmpty)),
+                    ("bytes", .number(result.byteCount)),
+                    ("isRestorable", .bool(result.isRestorable && checks.isEmpty)),
                     ("findings", .array((result.findings.map(\.description) + checks).map { .string($0) })),
                 ]))
         }
@@ -313,7 +318,7 @@ struct PruneCommand: ParsableCommand {
     func validate() throws {
         let counts = [keepLast, keepHourly, keepDaily, keepWeekly, keepMonthly, keepYearly].compactMap { $0 }
         if counts.isEmpty { throw ValidationError("Say what to keep, such as --keep-daily 30.") }
-        if counts.contains(where: { $0 < 0 }) { throw ValidationError("The numbers of backups to keep are 0 or more.") }
+        if counts.contains(where: { $0 < 0 }) { throw ValidationError("A number of backups to keep is 0 or more.") }
     }
 
     func run() throws {
@@ -359,8 +364,8 @@ enum BackupText {
         (error as? BackupError)?.message ?? (error as? Refusal)?.description ?? error.localizedDescription
     }
 
-    /// The end of the second, or of the day, that a text names; nil if it is none. Fractions of a second are cut off when
-    /// a time is shown, so the second as a whole counts.
+    /// The end of the second, or of the day, that a text names; nil if it is none. Fractions of a second are cut off
+    /// when a time is shown, so the second as a whole counts.
     static func date(_ text: String) -> Date? {
         if let date = try? Date(text, strategy: .iso8601) { return date.addingTimeInterval(0.999_999) }
         let day = Date.ISO8601FormatStyle().year().month().day()
