@@ -60,7 +60,7 @@ extension BackupRepository {
                         if isEnded() { throw Ended() }
                     }
                     followed.noteBackup()
-                    event = backup.map { .backedUp($0) }
+                    event = backup.map { FollowEvent.backedUp($0) }
                 }
                 pause = Self.pollNanoseconds
             } catch is Ended { return } catch {

@@ -137,7 +137,7 @@ extension BackupRepository {
         switch point {
         case .newest: found = entries.last
         case .date(let date):
-            let time = Int64(clamping: (date.timeIntervalSince1970 * 1e6).rounded(.down))
+            let time = Int64(clamping: (date.timeIntervalSince1970 * 1e6).rounded())
             found = entries.last { $0.time <= time }
         case .version(let version):
             found = entries.last { (try? Manifest($0.payload))?.version == version }

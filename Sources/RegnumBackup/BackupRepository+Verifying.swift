@@ -68,7 +68,9 @@ extension BackupRepository {
                 result.findings.append(Finding(object: name, problem: error.message, lostBackups: [entry.number]))
             }
         }
-        let lost = try checkBlocks(Set(maps.lazy.flatMap(\.records)), &result, progress)
+        var records: Set<BlockRecord> = []
+        for map in maps { records.formUnion(map.records) }
+        let lost = try checkBlocks(records, &result, progress)
         try report(lost, maps, healing ? others : [], &result)
         return result
     }

@@ -12,7 +12,7 @@
 
 public import Foundation
 package import RegnumEngine
-package import RegnumSystem
+internal import RegnumSystem
 
 /// Backups of a database. Confined: use it on one thread at a time. Any number of processes may read a repository at
 /// once; one at a time makes backups.
@@ -175,19 +175,19 @@ public final class BackupRepository {
         _ database: Database, _ lease: Lease, isComplete: Bool, rate: Int?, progress: (Int) throws -> Void
     ) throws -> Backup? {
         let image = try VersionImage(newestOf: database)
-        let base = isComplete ? nil : try lease.newestBackup().flatMap { try? Manifest($0.payload) }
+        let base = try isComplete ? nil : lease.newestBackup().flatMap { try? Manifest($0.payload) }
         let catalogTag = SIMD2(image.catalog.tagLow, image.catalog.tagHigh)
         if let base, base.file == image.fileIdentifier, base.version == image.version, base.catalogTag == catalogTag {
             return nil
         }
         // A map that cannot be read is no base: all blocks are stored again.
-        let map = try base.flatMap { base in
+        let map = try base.flatMap { (base: Manifest) throws -> PageMap? in
             do { return try objects.map(base) } catch let error as BackupError {
                 if error.code == .damaged { return nil }
                 throw error
             }
         }
-        return try withoutActuallyEscaping(progress) { progress in
+        return try withoutActuallyEscaping(progress) { (progress) throws -> Backup? in
             var writer = BackupWriter(self, image, lease, rate: rate, progress: progress)
             let manifest = try writer.run(base: map == nil ? nil : base, map ?? PageMap())
             let entry = try lease.append(.backup, payload: manifest.payload)

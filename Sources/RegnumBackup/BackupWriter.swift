@@ -22,7 +22,7 @@ struct BackupWriter {
     private var pack: [UInt8] = []
     private var waiting: [(ref: BlockRef, digest: Digest, offset: UInt32)] = []
     /// Blocks that this backup has put.
-    private var put: [BlockRecord] = []
+    private var stored: [BlockRecord] = []
     private var storedByteCount = 0
 
     init(
@@ -41,7 +41,7 @@ struct BackupWriter {
         var kept = try addNewBlocks(map)
         try renew(&kept)
         try flush()
-        let used = (kept + put).map(\.extent).sorted { $0.page < $1.page }
+        let used = (kept + stored).map(\.extent).sorted { $0.page < $1.page }
         let ending = try image.makeEnding(used: used)
         return Manifest(
             file: image.fileIdentifier, version: image.version, storedByteCount: Int64(storedByteCount),
@@ -49,7 +49,7 @@ struct BackupWriter {
             pageCount: ending.highWater,
             parts: ending.blocks.map { Manifest.Part(offset: $0.ref.page << 12, bytes: $0.bytes) }
                 + ending.head.map { Manifest.Part(offset: UInt64($0.offset), bytes: $0.bytes) },
-            segments: try putMap(PageMap(kept + put), base, map))
+            segments: try putMap(PageMap(kept + stored), base, map))
     }
 
     // MARK: Blocks
@@ -80,11 +80,14 @@ struct BackupWriter {
     ) -> [BlockRecord] {
         let new = found.map { Extent(page: $0.page, pageCount: $0.pageCount) }.sorted { $0.page < $1.page }
         var next = 0
-        return map.segments.lazy.joined().filter { record in
-            if !unused.isUsed(record.extent) { return false }
-            while next < new.count, new[next].end <= record.page { next += 1 }
-            return next == new.count || new[next].page >= record.end
+        var kept: [BlockRecord] = []
+        for segment in map.segments {
+            for record in segment where unused.isUsed(record.extent) {
+                while next < new.count, new[next].end <= record.page { next += 1 }
+                if next == new.count || new[next].page >= record.end { kept.append(record) }
+            }
         }
+        return kept
     }
 
     /// Puts blocks again whose packs are mostly unused, and removes them from `kept`.
@@ -110,7 +113,7 @@ struct BackupWriter {
         let start = pack.count
         pack.append(contentsOf: bytes)
         // The copy is hashed, and compared with the tag again: the file is mapped, and its disk may fail in between.
-        let digest = try pack.withUnsafeBytes { all in
+        let digest = try pack.withUnsafeBytes { (all: UnsafeRawBufferPointer) throws -> Digest in
             let copy = UnsafeRawBufferPointer(rebasing: all[start...])
             try image.check(copy, ref)
             return repository.hasher.digest(copy)
@@ -129,7 +132,7 @@ struct BackupWriter {
             token: lease.token, digest: repository.hasher.digest(pack), byteCount: UInt32(pack.count))
         try put(name.packName, pack)
         for block in waiting {
-            put.append(BlockRecord(block.ref, digest: block.digest, pack: name, offset: block.offset))
+            stored.append(BlockRecord(block.ref, digest: block.digest, pack: name, offset: block.offset))
         }
         storedByteCount += pack.count
         pack.removeAll(keepingCapacity: true)
