@@ -103,10 +103,14 @@ import Testing
 
         static func contains(_ text: String, _ bytes: UnsafeRawBufferPointer) -> Bool {
             let wanted = Array(text.utf8)
-            guard bytes.count >= wanted.count else { return false }
-            return (0...bytes.count - wanted.count).contains { start in
-                wanted.indices.allSatisfy { bytes[start + $0] == wanted[$0] }
+            var start = 0
+            while start + wanted.count <= bytes.count {
+                var length = 0
+                while length < wanted.count, bytes[start + length] == wanted[length] { length += 1 }
+                if length == wanted.count { return true }
+                start += 1
             }
+            return false
         }
     #endif
 
