@@ -57,9 +57,13 @@ struct BackupWriter {
     /// Puts the blocks that `map` lacks. Returns those of the map that the version needs.
     private mutating func addNewBlocks(_ map: PageMap) throws -> [BlockRecord] {
         let unused = try image.unusedPages()
+        let lease = lease
+        // Collected, 40 bytes each, because whether they are all is known only at the end.
         var found: [BlockRef] = []
-        // The closure cannot capture `self`, which `add` changes; the refs take 40 bytes per block.
-        try image.visit(isKnown: { map.record(of: $0) != nil }) { found.append($0) }
+        try image.visit(isKnown: { map.record(of: $0) != nil }) { ref in
+            found.append(ref)
+            try lease.keep()
+        }
         var kept = Self.stillUsed(map, unused, found)
         let pageCount = kept.reduce(0) { $0 + Int($1.pageCount) } + found.reduce(0) { $0 + $1.pageCount }
         if pageCount != unused.usedPageCount {
@@ -68,6 +72,7 @@ struct BackupWriter {
             found = []
             try image.visit(isKnown: { _ in false }) { ref in
                 if let record = map.record(of: ref) { kept.append(record) } else { found.append(ref) }
+                try lease.keep()
             }
         }
         for ref in found { try add(ref, try image.bytes(ref)) }
@@ -119,10 +124,13 @@ struct BackupWriter {
             return repository.hasher.digest(copy)
         }
         waiting.append((ref, digest, UInt32(start)))
-        let progress = progress
+        let (progress, lease) = (progress, lease)
         let done = storedByteCount + pack.count
         try progress(done)
-        try pace.wait(after: bytes.count) { try progress(done) }
+        try pace.wait(after: bytes.count) {
+            try progress(done)
+            try lease.keep()
+        }
     }
 
     /// Puts the pack.
