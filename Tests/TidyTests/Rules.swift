@@ -59,6 +59,7 @@ enum Rules {
             "RealmSwift": standard.union(foundation).union(["Regnum"]),
             "RegnumInspect": standard.union(foundation).union(engine)
                 .union(["RegnumQuery", "RegnumObservation", "Regnum"]),
+            "RegnumBackup": standard.union(foundation).union(engine),
             "RegnumStudio": standard.union(foundation).union(engine).union(["RegnumQuery", "RegnumInspect"]),
             "RegnumRealmFile": standard.union(foundation).union(["RegnumSystem", "_CryptoExtras"]),
             "RegnumRealmImport": standard.union(foundation).union(engine)

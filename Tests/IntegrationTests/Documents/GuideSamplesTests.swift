@@ -40,7 +40,7 @@ struct GuideSamplesTests {
                 #expect(compiled.contains(Self.words(sample)), "\(name): \(sample)")
             }
         }
-        #expect(names.count >= 24)
+        #expect(names.count >= 26)
         #expect(count >= 25)
     }
 

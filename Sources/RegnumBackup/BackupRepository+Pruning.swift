@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Deletes backups that a policy does not keep, and the objects that no other one needs.
+//
+// It needs no lease, and may run while another process makes a backup. That process uses the packs of the newest
+// backup, which is always kept, and those that it has put itself, whose names have its token. So an object is garbage
+// if no kept backup needs it and its token is lower than that of the newest entry in the log: a process with such a
+// token can put no backup that counts. If the list of the log is old, the newest entry that it shows has a lower token,
+// and fewer objects are deleted. What an interrupted backup has put is deleted after the next backup. No entry of the
+// last hour is deleted: see `BackupLog.grace`.
+
+extension BackupRepository {
+    /// The result of `prune`.
+    public struct Pruning: Sendable, Equatable {
+        public internal(set) var kept: [Backup] = []
+        public internal(set) var removed: [Backup] = []
+        /// Packs and page maps that were deleted.
+        public internal(set) var objectCount = 0
+    }
+
+    /// Removes the backups that `policy` does not keep, and everything that no other backup needs. With `isRehearsal`,
+    /// deletes nothing and returns what would be removed; objects are not counted then.
+    ///
+    /// The newest backup and those of the last hour are always kept. Any number of processes may prune, and one may
+    /// make backups in the meantime. If it is interrupted, all kept backups are still complete, and the next call
+    /// continues. Throws `.damaged`, and has deleted no pack, if the page map of a kept backup cannot be read. Reads
+    /// the page maps of all kept backups.
+    @discardableResult
+    public func prune(_ policy: RetentionPolicy, isRehearsal: Bool = false) throws -> Pruning {
+        let state = try log.read()
+        let keptIndexes = policy.kept(state.backups.map(\.time))
+        let young = log.now() &- log.grace
+        var result = Pruning()
+        var needed = NeededObjects()
+        var doomed: [UInt64] = []
+        for (index, entry) in state.backups.enumerated() {
+            let manifest = try? Manifest(entry.payload)
+            if keptIndexes.contains(index) || entry.time > young {
+                guard let manifest else { throw BackupError.damaged("the manifest of backup \(entry.number)") }
+                result.kept.append(Backup(entry, manifest))
+                if !isRehearsal { try needed.add(manifest, try objects.map(manifest)) }
+            } else {
+                if let manifest { result.removed.append(Backup(entry, manifest)) }
+                doomed.append(entry.number)
+            }
+        }
+        if isRehearsal { return result }
+        // A damaged entry may be a backup that another copy of the repository can restore, so nothing is deleted for
+        // it. The entries before the newest backup that are none are of no use.
+        let newest = state.backups.last?.number ?? 0
+        doomed += state.others.filter { $0.number < newest && $0.time <= young }.map(\.number)
+        for number in doomed {
+            try store.delete(ObjectName.copies + ObjectName.entry(number))
+            try store.delete(ObjectName.entry(number))
+            log.forget(number)
+        }
+        if state.damaged.isEmpty, let head = state.head {
+            result.objectCount = try deleteObjects(before: head.token, except: needed)
+        }
+        return result
+    }
+
+    private struct NeededObjects {
+        var names: Set<String> = []
+
+        mutating func add(_ manifest: Manifest, _ map: PageMap) throws {
+            for object in Set(manifest.segments.compactMap { $0?.object }) { names.insert(object.mapName) }
+            for pack in Set(map.segments.lazy.joined().map(\.pack)) { names.insert(pack.packName) }
+        }
+    }
+
+    private func deleteObjects(before token: UInt64, except needed: NeededObjects) throws -> Int {
+        var count = 0
+        for prefix in [ObjectName.packs, ObjectName.maps] {
+            for copies in [ObjectName.copies, ""] {
+                for name in Set(try store.list(copies + prefix)) {
+                    let original = String(name.dropFirst(copies.count))
+                    guard let own = ObjectName.number(name), own < token, !needed.names.contains(original) else {
+                        continue
+                    }
+                    try store.delete(name)
+                    count += 1
+                }
+            }
+        }
+        return count
+    }
+}
