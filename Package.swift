@@ -54,6 +54,7 @@ let package = Package(
         .library(name: "RegnumTestKit", targets: ["RegnumTestKit"]),
         .library(name: "RegnumReactive", targets: ["RegnumReactive"]),
         .library(name: "RegnumObservability", targets: ["RegnumObservability"]),
+        .library(name: "RegnumMerge", targets: ["RegnumMerge"]),
         .library(name: "RegnumRealmFile", targets: ["RegnumRealmFile"]),
         .library(name: "RegnumRealmImport", targets: ["RegnumRealmImport"]),
     ],
@@ -86,6 +87,7 @@ let package = Package(
         .target(
             name: "RegnumStudio", dependencies: ["RegnumInspect", "RegnumQuery", "RegnumEngine", "RegnumSystem"],
             resources: studioPage.map { .embedInCode("Page/\($0)") }, swiftSettings: settings),
+        library("RegnumMerge"),
         library("RegnumRealmFile", [
             "RegnumSystem",
             .product(name: "_CryptoExtras", package: "swift-crypto", condition: .when(traits: ["Encryption"])),
@@ -139,6 +141,7 @@ let package = Package(
         tests("RegnumBackupTests", ["RegnumBackup", "RegnumEngine", "RegnumSimulation", "RegnumSystem"]),
         tests("RegnumStudioTests",
             ["RegnumStudio", "RegnumInspect", "Regnum", "RegnumQuery", "RegnumEngine", "RegnumSystem"]),
+        tests("RegnumMergeTests", ["RegnumMerge", "RegnumSimulation", "RegnumSystem"]),
         tests("RegnumRealmFileTests", ["RegnumRealmFile", "RegnumSystem"], resources: [.copy("Fixtures")]),
         tests("RegnumRealmImportTests",
             [

@@ -61,6 +61,7 @@ enum Rules {
                 .union(["RegnumQuery", "RegnumObservation", "Regnum"]),
             "RegnumBackup": standard.union(foundation).union(engine),
             "RegnumStudio": standard.union(foundation).union(engine).union(["RegnumQuery", "RegnumInspect"]),
+            "RegnumMerge": ["Swift"],
             "RegnumRealmFile": standard.union(foundation).union(["RegnumSystem", "_CryptoExtras"]),
             "RegnumRealmImport": standard.union(foundation).union(engine)
                 .union(["RegnumQuery", "Regnum", "RegnumRealmFile"]),
