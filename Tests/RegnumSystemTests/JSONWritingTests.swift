@@ -18,7 +18,7 @@ import Testing
         #expect(again == value)
     }
 
-    @Test("Whole numbers keep all their digits", arguments: [Int64.min, -1, 0, 1 << 53 + 1, Int64.max])
+    @Test("Whole numbers keep all their digits", arguments: [Int64.min, -1, 0, (1 << 53) + 1, Int64.max] as [Int64])
     func integers(_ number: Int64) throws {
         #expect(JSONValue.int(number).text == "\(number)")
         #expect(JSONValue.int(UInt64.max).text == "18446744073709551615")
@@ -30,7 +30,7 @@ import Testing
     func doubles() throws {
         #expect(JSONValue.double(.nan).text == #""nan""#)
         #expect(JSONValue.double(.infinity).text == #""inf""# && JSONValue.double(-.infinity).text == #""-inf""#)
-        for number in [0.1, -0.0, 5e-324, .greatestFiniteMagnitude, 1e-5, 1e22, 123_456_789.123] {
+        for number in [0.1, -0.0, .leastNonzeroMagnitude, .greatestFiniteMagnitude, 1e-5, 1e22, 123_456_789.123] {
             guard case .number(let text) = try JSONParser.parse(Array(JSONValue.double(number).text.utf8)) else {
                 Issue.record("\(number) is no number")
                 continue
