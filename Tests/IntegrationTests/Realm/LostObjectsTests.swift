@@ -28,8 +28,11 @@ import Testing
             onOtherThread {
                 // The first of these commits may be built on the one that fails.
                 for _ in 0..<100 {
-                    guard let other = try? Realm(configuration: configuration) else { continue }
-                    if (try? other.write { other.add(AsyncRow(value: ["id": 3])) }) != nil { break }
+                    do {
+                        let other = try Realm(configuration: configuration)
+                        try other.write { other.add(AsyncRow(value: ["id": 3])) }
+                        return
+                    } catch { continue }
                 }
             }
             realm.refresh()
