@@ -4,6 +4,7 @@
 #if Observability
     import Dispatch
     import Foundation
+    import InMemoryLogging
     import InMemoryTracing
     import Logging
     import MetricsTestKit
