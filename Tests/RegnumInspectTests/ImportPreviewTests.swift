@@ -66,7 +66,10 @@ final class PreviewNote: Object, UniqueConstraints {
 
     private func run(_ className: String, _ text: String, _ editor: ObjectEditor) throws -> Report {
         var refusals: [String] = []
-        var run = ObjectImport(editor) { refusals.append("\($0): \($1)") } progress: { _ in }
+        var run = ObjectImport(editor) {
+            refusals.append("\($0): \($1)")
+        } progress: { _ in
+        }
         if text.hasPrefix("[") || text.hasPrefix("{") {
             try run.putJSON(JSONObjectsReader(ByteSource(Array(text.utf8))))
         } else {

@@ -167,7 +167,8 @@ private final class Flag: Sendable {
         defer { release.set() }
         let requests: [(String, [String: String])] = [
             ("database", [:]), ("pins", [:]), ("changes", ["wait": "0"]), ("rows", ["class": "StudioPerson"]),
-            ("object", ["class": "StudioPerson", "key": "1"]), ("query", ["class": "StudioPerson", "query": "age > 3"]),
+            ("object", ["class": "StudioPerson", "key": "1"]),
+            ("query", ["class": "StudioPerson", "query": "age > 3"]),
         ]
         for (name, query) in requests {
             let answer = try await client.get(name, query)

@@ -18,7 +18,7 @@ import Testing
         #expect(again == value)
     }
 
-    @Test("Whole numbers keep all their digits", arguments: [Int64.min, -1, 0, (1 << 53) + 1, Int64.max] as [Int64])
+    @Test("Whole numbers keep all their digits", arguments: [.min, -1, 0, 1 << 53 + 1, .max] as [Int64])
     func integers(_ number: Int64) throws {
         #expect(JSONValue.int(number).text == "\(number)")
         #expect(JSONValue.int(UInt64.max).text == "18446744073709551615")
