@@ -22,10 +22,10 @@ extension BackupRepository {
     /// in the repository. Two such processes exclude each other: the second one waits.
     ///
     /// The file is kept open as by a process that may write it, which needs the permission to write to it and to its
-    /// folder. Nothing is written to it. A version is only kept while it is being backed up. An open file is not
-    /// compacted, and not truncated by other processes. Writers do not wait. If the file is
-    /// replaced, the new one is followed. `rate` limits the bytes stored per second. An error that `report` throws ends
-    /// it and is rethrown.
+    /// folder. Nothing is written to it, unless it has to be recovered after a crash. A version is only kept while it is
+    /// being backed up. An open file is not compacted, and not truncated by other processes. Writers do not wait. If
+    /// the file is replaced, the new one is followed. `rate` limits the bytes stored per second. An error that `report`
+    /// throws ends it and is rethrown.
     public func follow(
         _ fileURL: URL, encryptionKey: Data? = nil, rate: Int? = nil, isEnded: () -> Bool,
         report: (FollowEvent) throws -> Void

@@ -64,7 +64,8 @@ import Testing
             let found = try repository.backups()
             #expect(found.count == made.count || found.count == made.count + 1)
             if isDone { #expect(found.count == made.count + 1) }
-            #expect(try repository.verify().isRestorable)
+            let isRestorable = try repository.verify().isRestorable
+            #expect(isRestorable)
             // The lease of the killed process ends.
             run.clock.advance(60_000_000)
             let next = try repository.backUp(run.database)
@@ -81,11 +82,14 @@ import Testing
             try run.repository(store).prune(RetentionPolicy())
         } check: { left, _ in
             let repository = try run.repository(left)
-            #expect(try repository.verify().isRestorable)
-            #expect(try repository.backups().last == made.last)
+            let isRestorable = try repository.verify().isRestorable
+            let newest = try repository.backups().last
+            #expect(isRestorable)
+            #expect(newest == made.last)
             try repository.prune(RetentionPolicy())
-            #expect(try repository.backups() == [made[2]])
-            #expect(try repository.verify().findings == [])
+            let (left, findings) = (try repository.backups(), try repository.verify().findings)
+            #expect(left == [made[2]])
+            #expect(findings == [])
             try run.expectRestored(made[2], from: repository)
         }
     }

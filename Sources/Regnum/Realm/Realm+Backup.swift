@@ -43,8 +43,9 @@ extension RealmAdditions where Self == Realm {
     public func backup(
         to fileURL: URL, rate: Int? = nil, progress: (BackupProgress) throws -> Void = { _ in }
     ) throws {
-        core.check()
-        let database = core.session.database
+        let realm = self as Realm
+        realm.core.check()
+        let database = realm.core.session.database
         if database.isVolatile { misuse("A Realm in memory has no file to back up. Use writeCopy(toFile:).") }
         try Backups.write(database, to: fileURL, rate: rate, progress)
     }

@@ -199,12 +199,12 @@ struct RestoreCommand: ParsableCommand {
 
     private func write(_ plan: BackupRepository.RestorePlan) {
         if json {
-            return Output().write(
-                JSONLine.text(
-                    BackupText.members(plan.backup) + [
-                        ("packs", .number(plan.packCount)), ("fetchedBytes", .number(plan.byteCount)),
-                        ("isRestored", .bool(!dryRun)),
-                    ]))
+            var members = BackupText.members(plan.backup)
+            members += [
+                ("packs", .number(plan.packCount)), ("fetchedBytes", .number(plan.byteCount)),
+                ("isRestored", .bool(!dryRun)),
+            ]
+            return Output().write(JSONLine.text(members))
         }
         let fetched = "\(plan.byteCount) bytes in \(plan.packCount) packs"
         Output().line(
