@@ -98,8 +98,8 @@ public struct Position: Hashable, Comparable, Sendable {
     }
 }
 
-/// Makes positions for one file. It remembers the runs that it has extended last, so that elements that are appended one
-/// after the other share a run. It need not be stored: without it, the next element begins a new run.
+/// Makes positions for one file. It remembers the runs that it has extended last, so that elements that are appended
+/// one after the other share a run. It need not be stored: without it, the next element begins a new run.
 public struct PositionSource: Sendable {
     private var runs: [(bytes: [UInt8], last: UInt64)] = []
 

@@ -49,6 +49,18 @@ extension ScheduleRun {
         }
     }
 
+    /// A client does not offer an object whose delete the hub has forgotten.
+    func checkReturns(_ session: Int) throws(Violation) {
+        let current = sessions[session]
+        let hub = hubs[current.spaceIndex]
+        if !schedule.isPlain || hub.record.wasRestored || hub.clients[current.state.client]?.isStale != false { return }
+        for item in current.dirty where item.origin == .offer && item.edit.change == .create {
+            if hub.rows[item.object] == nil, SpaceRecord.isLater(hub.record.buried[item.object], item.edit.stamp) {
+                throw Violation("object \(item.object), which was deleted, comes back by an offer")
+            }
+        }
+    }
+
     /// The property that an edit sets explicitly.
     private func path(of edit: Edit) -> PropertyPath? {
         if case .set(let path, _, isDefault: false) = edit.change { path } else { nil }
@@ -74,9 +86,12 @@ extension ScheduleRun {
 
     mutating func noteBest(_ session: Int) {
         if !sessions[session].isRegistered { return }
-        for (object, state) in sessions[session].rows.enumerated() {
-            guard let state else { continue }
-            best.append(Best(space: sessions[session].spaceIndex, object: object, state: state))
+        let current = sessions[session]
+        for rows in [current.rows, current.old ?? []] {
+            for (object, state) in rows.enumerated() {
+                guard let state else { continue }
+                best.append(Best(space: current.spaceIndex, object: object, state: state))
+            }
         }
     }
 
@@ -94,17 +109,21 @@ extension ScheduleRun {
     mutating func noteOrder(_ edits: [Edit], _ session: Int, _ object: Int, _ after: ObjectState) {
         let current = sessions[session]
         var ids: [ElementID] = []
+        var removed: [ElementID] = []
         for edit in edits {
             switch edit.change {
             case .insert(_, let id, _, _): ids.append(id)
             case .move(_, let id, _): moved.insert(id)
+            case .remove(_, let id): removed.append(id)
             default: break
             }
         }
         guard let first = ids.first, let last = ids.last, current.isRegistered else { return }
         let list = current.merge.elements(of: Property.list, in: after).map(\.id)
         guard let start = list.firstIndex(of: first), let end = list.firstIndex(of: last) else { return }
-        let beside = (start > 0 ? [list[start - 1]] : []) + (end + 1 < list.count ? [list[end + 1]] : [])
+        // Assigned elements take the place of the removed ones.
+        let beside =
+            removed + (start > 0 ? [list[start - 1]] : []) + (end + 1 < list.count ? [list[end + 1]] : [])
         for id in ids { neighbours[current.spaceIndex][id] = beside }
         if ids.count > 1 { runs.append(InsertedRun(space: current.spaceIndex, object: object, ids: ids)) }
     }
@@ -166,7 +185,7 @@ extension ScheduleRun {
 
     /// What is offered again does not overwrite a newer edit.
     private func checkOffers() throws(Violation) {
-        if best.isEmpty || schedule.skews.contains(where: { $0 != 0 }) { return }
+        if best.isEmpty || !schedule.isPlain || schedule.skews.contains(where: { $0 != 0 }) { return }
         for (space, hub) in hubs.enumerated() where hub.record.collections == 0 {
             for object in hub.rows.indices {
                 guard let state = hub.rows[object]?.state, state.deleted == .none else { continue }
