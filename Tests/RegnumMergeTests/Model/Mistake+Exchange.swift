@@ -4,8 +4,6 @@
 import RegnumMerge
 
 extension TestedRules {
-    private var standard: StandardRules { StandardRules() }
-
     func verdict(on batch: BatchMark, after recent: [BatchMark], isReplaced: Bool) -> UploadVerdict {
         let isReplaced = mistake == .replacedIdentityUploads ? false : isReplaced
         let verdict = standard.verdict(on: batch, after: recent, isReplaced: isReplaced)
@@ -45,11 +43,17 @@ extension TestedRules {
         return standard.applies(answer, to: current)
     }
 
-    func replaysPending() -> Bool { mistake != .pendingIsNotReplayed }
+    func replaysPending() -> Bool {
+        mistake == .pendingIsNotReplayed ? false : standard.replaysPending()
+    }
 
-    func isCheckpoint(hasMore: Bool) -> Bool { mistake == .pagesAppliedSingly ? true : !hasMore }
+    func isCheckpoint(hasMore: Bool) -> Bool {
+        mistake == .pagesAppliedSingly ? true : standard.isCheckpoint(hasMore: hasMore)
+    }
 
-    func reports(isDenied: Bool) -> Bool { mistake == .denialIsSilent ? !isDenied : true }
+    func reports(isDenied: Bool) -> Bool {
+        mistake == .denialIsSilent ? !isDenied : standard.reports(isDenied: isDenied)
+    }
 
     func collects(_ tombstone: Int64, bases: Int64, isExpired: Bool) -> Bool {
         mistake == .collectedBeforeSeen
