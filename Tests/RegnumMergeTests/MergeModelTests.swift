@@ -87,7 +87,7 @@ enum ScheduleSearch {
     @Test(
         "The schedules reveal each mistake from ten seeds", .enabled(if: ScheduleSearch.isOptimized),
         arguments: Mistake.allCases)
-    func mistake(_ mistake: Mistake) {
+    func mutant(_ mistake: Mistake) {
         for start in 1...10 as ClosedRange<UInt64> {
             let found = (0..<20_000).contains { turn in
                 ScheduleSearch.violation(start &* 1_000_003 &+ UInt64(turn), mistake) != nil

@@ -34,19 +34,21 @@ public struct ExchangeState: Hashable, Sendable {
     }
 }
 
-/// The number of a sealed batch, and the hash of its last edit. The hash of an edit covers it and all edits before it of
-/// the same identity.
+/// The number of a sealed batch, the hash of its last edit, and that of the last edit before it. The hash of an edit covers
+/// it and all edits before it of the same identity.
 public struct BatchMark: Hashable, Sendable {
     public var sequence: Int64
+    public var previous: UInt64
     public var hash: UInt64
 
-    public init(sequence: Int64, hash: UInt64) {
+    public init(sequence: Int64, previous: UInt64, hash: UInt64) {
         self.sequence = sequence
+        self.previous = previous
         self.hash = hash
     }
 
     /// Before the first batch.
-    public static let start = BatchMark(sequence: 0, hash: 0)
+    public static let start = BatchMark(sequence: 0, previous: 0, hash: 0)
 }
 
 public enum UploadVerdict: Hashable, Sendable {
@@ -71,9 +73,10 @@ public protocol ExchangeRules: Sendable {
     func replaysPending() -> Bool
     func isCheckpoint(hasMore: Bool) -> Bool
     func reports(isDenied: Bool) -> Bool
+    func reportedBase(_ base: Int64, ofOldestEdit: Int64?) -> Int64
     func collects(_ tombstone: Int64, bases: Int64, isExpired: Bool) -> Bool
-    func skipsDead(version: Int64, base: Int64, firstHead: Int64, isOffering: Bool) -> Bool
-    func mustReset(base: Int64, collected: Int64) -> Bool
+    func skipsDead(version: Int64, base: Int64, firstHead: Int64) -> Bool
+    func mustReset(base: Int64, collected: Int64, isStale: Bool) -> Bool
     func offers(_ known: Stamp, over hub: Stamp) -> Bool
     func stampOfOffer(original: Stamp, now: Stamp) -> Stamp
     func offersMissing(base: Int64, collected: Int64) -> Bool
@@ -86,12 +89,13 @@ public protocol ExchangeRules: Sendable {
 // MARK: The six rules
 
 extension ExchangeRules {
-    /// **Rule 23.** The hub applies a batch if its number follows the last one of the same identity, so each batch counts
-    /// once. `recent` are the last batches of it, the newest one at the end. An identity that was replaced uploads no more.
+    /// **Rule 23.** The hub applies a batch if it follows the last one of the same identity, by its number and its hash, so
+    /// each batch counts once. `recent` are the last batches of it, the newest one at the end. An identity that was
+    /// replaced uploads no more.
     public func verdict(on batch: BatchMark, after recent: [BatchMark], isReplaced: Bool) -> UploadVerdict {
         if isReplaced { return .fork }
         let last = recent.last ?? .start
-        if batch.sequence == last.sequence + 1 { return .apply }
+        if batch.sequence == last.sequence + 1 { return batch.previous == last.hash ? .apply : .fork }
         if batch.sequence > last.sequence { return .gap }
         guard let known = recent.first(where: { $0.sequence == batch.sequence }) else { return .repeated }
         return known == batch ? .repeated : .fork
@@ -140,21 +144,28 @@ extension ExchangeRules {
 
 extension ExchangeRules {
     /// **Rule 32.** The hub forgets a deleted object when its retention time is over and each client that was seen within
-    /// it has the delete. `bases` is the least base of these clients.
+    /// it has the delete. `bases` is the least base that these clients have reported. It does not apply the uploads of
+    /// other clients: they have to begin again first (rule 34).
     public func collects(_ tombstone: Int64, bases: Int64, isExpired: Bool) -> Bool {
         isExpired && tombstone <= bases
     }
 
+    /// A client reports the base at which it made the oldest edit that waits, 0 for an offer: that edit may revive what was
+    /// deleted later.
+    public func reportedBase(_ base: Int64, ofOldestEdit edit: Int64?) -> Int64 { min(base, edit ?? base) }
+
     /// **Rule 33.** A client without a base does not receive objects that were dead when its first page was made, but it
-    /// receives those that died since, which an earlier page may have contained. A client that is going to offer older
-    /// data receives all: it would offer what was deleted, and the delete may be forgotten before the offer arrives.
-    public func skipsDead(version: Int64, base: Int64, firstHead: Int64, isOffering: Bool) -> Bool {
-        base == 0 && version <= firstHead && !isOffering
+    /// receives those that died since, which an earlier page may have contained.
+    public func skipsDead(version: Int64, base: Int64, firstHead: Int64) -> Bool {
+        base == 0 && version <= firstHead
     }
 
     /// **Rule 34.** A client whose base is before a forgotten delete begins again with a new identity, and keeps what it
-    /// has not uploaded.
-    public func mustReset(base: Int64, collected: Int64) -> Bool { base != 0 && base < collected }
+    /// has not uploaded. So does one that was not counted when a delete was forgotten, because the last base that it had
+    /// reported was before it (`isStale`).
+    public func mustReset(base: Int64, collected: Int64, isStale: Bool) -> Bool {
+        isStale || (base != 0 && base < collected)
+    }
 }
 
 // MARK: Resets
@@ -168,8 +179,9 @@ extension ExchangeRules {
     /// ... with the original stamps, so that old data does not overwrite newer edits.
     public func stampOfOffer(original: Stamp, now: Stamp) -> Stamp { original }
 
-    /// It does not offer an object that the hub does not have, if its delete may have been forgotten. `base` is the last
-    /// version that the client and the hub have in common.
+    /// It does not offer an object that the hub has not delivered since, if its delete may have been forgotten. `base` is the last
+    /// version that the client and the hub had in common before everything that waits to be offered. A reset drops offers
+    /// that wait, and makes them again.
     public func offersMissing(base: Int64, collected: Int64) -> Bool { base >= collected }
 
     /// **Rule 36.** A client whose identity was used by a copy of its file takes a new one. It notices when the hub

@@ -114,7 +114,8 @@ extension MergeRules {
     public func removes(_ removal: Stamp, value: Stamp?) -> Bool { true }
 
     /// **Rule 13.** The position of an element is a property of it: of two moves the later one wins, so a move never
-    /// duplicates an element.
+    /// duplicates an element. Edits of an element that the hub does not know have no effect: after a reset, the element
+    /// itself is offered (rule 35).
     public func moves(_ new: Stamp, _ old: Stamp) -> Bool { isLater(new, than: old) }
 
     /// **Rule 14.** So is its value. An embedded object in a list is one value.

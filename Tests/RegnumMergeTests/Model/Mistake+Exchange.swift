@@ -6,6 +6,8 @@ import RegnumMerge
 extension TestedRules {
     func verdict(on batch: BatchMark, after recent: [BatchMark], isReplaced: Bool) -> UploadVerdict {
         let isReplaced = mistake == .replacedIdentityUploads ? false : isReplaced
+        var batch = batch
+        if mistake == .brokenChainIsApplied { batch.previous = recent.last?.hash ?? 0 }
         let verdict = standard.verdict(on: batch, after: recent, isReplaced: isReplaced)
         switch (mistake, verdict) {
         case (.batchesCountTwice, .repeated), (.gapsAreApplied, .gap): return .apply
@@ -55,21 +57,23 @@ extension TestedRules {
         mistake == .denialIsSilent ? !isDenied : standard.reports(isDenied: isDenied)
     }
 
+    func reportedBase(_ base: Int64, ofOldestEdit edit: Int64?) -> Int64 {
+        standard.reportedBase(base, ofOldestEdit: edit)
+    }
+
     func collects(_ tombstone: Int64, bases: Int64, isExpired: Bool) -> Bool {
         mistake == .collectedBeforeSeen
             ? isExpired : standard.collects(tombstone, bases: bases, isExpired: isExpired)
     }
 
-    func skipsDead(version: Int64, base: Int64, firstHead: Int64, isOffering: Bool) -> Bool {
-        switch mistake {
-        case .bootstrapSkipsAllDead: base == 0 && !isOffering
-        case .deadSkippedBeforeOffer: base == 0 && version <= firstHead
-        default: standard.skipsDead(version: version, base: base, firstHead: firstHead, isOffering: isOffering)
-        }
+    func skipsDead(version: Int64, base: Int64, firstHead: Int64) -> Bool {
+        mistake == .bootstrapSkipsAllDead
+            ? base == 0 : standard.skipsDead(version: version, base: base, firstHead: firstHead)
     }
 
-    func mustReset(base: Int64, collected: Int64) -> Bool {
-        mistake == .staleClientContinues ? false : standard.mustReset(base: base, collected: collected)
+    func mustReset(base: Int64, collected: Int64, isStale: Bool) -> Bool {
+        mistake == .staleClientContinues
+            ? false : standard.mustReset(base: base, collected: collected, isStale: isStale)
     }
 
     func offers(_ known: Stamp, over hub: Stamp) -> Bool {

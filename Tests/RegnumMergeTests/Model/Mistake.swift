@@ -20,12 +20,12 @@ enum Mistake: String, CaseIterable, Sendable {
     // 20 to 22: adoption and schemas
     case adoptedIsNew, adoptedIsDoubled, unknownPropertiesAreDropped
     // 23 to 28: the six rules
-    case batchesCountTwice, gapsAreApplied, replacedIdentityUploads, batchDroppedOnAnswer, undeliveredStaysInView
+    case batchesCountTwice, gapsAreApplied, brokenChainIsApplied, replacedIdentityUploads, batchDroppedOnAnswer, undeliveredStaysInView
     case lostEditKeepsVersion, evictionSincePage, answerOfOldIdentity, answerOfOldCursor, answerOfOtherSpace
     // 29 to 31: checkpoints
     case pendingIsNotReplayed, pagesAppliedSingly, denialIsSilent
     // 32 to 34: tombstones
-    case collectedBeforeSeen, bootstrapSkipsAllDead, deadSkippedBeforeOffer, staleClientContinues
+    case collectedBeforeSeen, bootstrapSkipsAllDead, staleClientContinues
     // 35 to 38: resets
     case nothingIsOffered, offersAreNew, missingIsOffered, forkIsNotNoticed, openingsShareIDs, appliedIsUploadedAgain
     case pendingIsLostByReset, replicasAreReissued

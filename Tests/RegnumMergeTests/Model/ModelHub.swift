@@ -18,7 +18,7 @@ struct ModelHub {
         var seen: Int64
         var author = Timestamp.zero
         var isReplaced = false
-        /// True if a delete was forgotten while the client had not been seen for long.
+        /// True if the client was not counted when a delete was forgotten that it may not have.
         var isStale = false
     }
 
@@ -77,11 +77,12 @@ struct ModelHub {
 
     // MARK: Uploads
 
-    /// What happens to a batch; nil if it is of another epoch or of an identity that this hub does not know.
+    /// What happens to a batch; nil if it is of another epoch, or of a client that has to begin again.
     mutating func upload(
         _ batch: Batch, from client: SyncID, epoch: Int64, now: Int64, isDenied: (Int) -> Bool
     ) -> UploadVerdict? {
         guard epoch == self.epoch, var known = clients[client] else { return nil }
+        if rules.mustReset(base: 0, collected: collected, isStale: known.isStale) { return nil }
         let verdict = rules.verdict(on: batch.mark, after: known.recent, isReplaced: known.isReplaced)
         guard verdict == .apply else { return verdict }
         if rules.mistake == nil, batch.items.contains(where: { (try? $0.edit.check()) == nil }) {
@@ -126,12 +127,12 @@ struct ModelHub {
     // MARK: Downloads
 
     mutating func download(
-        _ state: ExchangeState, firstHead: Int64, isOffering: Bool, groups wanted: Set<Int64>, limit: Int, now: Int64
+        _ state: ExchangeState, reportedBase: Int64, firstHead: Int64, groups wanted: Set<Int64>, limit: Int, now: Int64
     ) -> Answer {
         guard var client = clients[state.client] else { return Answer(state: state, epoch: epoch) }
         let lastBase = client.base
         client.seen = now
-        client.base = state.base
+        client.base = max(lastBase, reportedBase)
         clients[state.client] = client
         var answer = Answer(state: state, epoch: epoch)
         answer.firstHead = state.cursor == 0 ? head : firstHead
@@ -141,8 +142,8 @@ struct ModelHub {
         answer.acknowledged = client.recent.last ?? .start
         answer.rejected = client.rejected
         let start = state.base != 0 ? state.base : state.cursor == 0 ? 0 : firstHead
-        if rules.mustReset(base: start, collected: collected) {
-            if !client.isStale, lastBase <= state.base {
+        if rules.mustReset(base: start, collected: collected, isStale: client.isStale) {
+            if !client.isStale, !client.isReplaced, lastBase <= state.base {
                 record.problem = Violation("a client that was seen in time has to begin again")
             }
             answer.mustReset = true
@@ -158,7 +159,7 @@ struct ModelHub {
                 break
             }
             answer.cursor = row.version
-            if let delivered = delivery(of: object, row, state, answer.firstHead, isOffering, wanted) {
+            if let delivered = delivery(of: object, row, state, answer.firstHead, wanted) {
                 answer.page.append((object, delivered))
             }
         }
@@ -168,13 +169,11 @@ struct ModelHub {
 
     /// The state to deliver; nil inside for an eviction; nil for nothing.
     private func delivery(
-        of object: Int, _ row: Row, _ state: ExchangeState, _ firstHead: Int64, _ isOffering: Bool,
-        _ wanted: Set<Int64>
+        of object: Int, _ row: Row, _ state: ExchangeState, _ firstHead: Int64, _ wanted: Set<Int64>
     ) -> ObjectState?? {
         guard let group = group(row.state) else {
-            let isSkipped = rules.skipsDead(
-                version: row.version, base: state.base, firstHead: firstHead, isOffering: isOffering)
-            return isSkipped ? nil : .some(row.state)
+            if rules.skipsDead(version: row.version, base: state.base, firstHead: firstHead) { return nil }
+            return .some(row.state)
         }
         if wanted.contains(group) { return .some(row.state) }
         let start = rules.evictionStart(base: state.base, cursor: state.cursor)
@@ -198,7 +197,9 @@ struct ModelHub {
             }
         }
         if collected == before { return }
-        for (id, client) in clients where client.seen + retention < now { clients[id]?.isStale = true }
+        for (id, client) in clients where client.seen + retention < now && client.base < collected {
+            clients[id]?.isStale = true
+        }
     }
 }
 

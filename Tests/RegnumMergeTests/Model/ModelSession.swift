@@ -28,9 +28,9 @@ struct ModelSession {
     var oldBase: Int64 = 0
     var oldEpoch: Int64 = 0
 
-    /// The last state in which the copy was that of a version.
+    /// The last state in which the copy was that of a version, without offers that the hub may not take.
     var whole: ExchangeState {
-        guard old != nil else { return state }
+        guard old != nil || pending.contains(where: { $0.origin == .offer }) else { return state }
         return ExchangeState(
             space: state.space, client: state.client, epoch: oldEpoch, base: oldBase, cursor: oldBase)
     }
@@ -56,6 +56,10 @@ struct ModelSession {
 
     var pending: [Item] { outbox.flatMap(\.items) + dirty }
 
+    var reportedBase: Int64 {
+        rules.reportedBase(state.base, ofOldestEdit: outbox.first?.items.first?.base ?? dirty.first?.base)
+    }
+
     /// True if nothing waits, and the copy is that of the hub's newest version.
     func isQuiet(_ hub: ModelHub) -> Bool {
         isRegistered && dirty.isEmpty && outbox.isEmpty && stage.isEmpty && old == nil && state.base == hub.head
@@ -71,6 +75,7 @@ struct ModelSession {
             token += 1
             if origin != .offer { authored.append(token) }
             var item = Item(object: object, edit: edit, token: token, origin: origin, seen: seen)
+            item.base = origin == .offer ? 0 : state.base
             item.chain(after: dirty.last?.hash ?? sealed.hash)
             dirty.append(item)
             replay(item)
@@ -87,7 +92,7 @@ struct ModelSession {
 
     mutating func seal() {
         guard let last = dirty.last else { return }
-        sealed = BatchMark(sequence: sealed.sequence + 1, hash: last.hash)
+        sealed = BatchMark(sequence: sealed.sequence + 1, previous: sealed.hash, hash: last.hash)
         outbox.append(Batch(mark: sealed, items: dirty))
         dirty = []
     }
@@ -106,8 +111,9 @@ struct ModelSession {
             (oldBase, oldEpoch) = (registration.base, registration.epoch)
         }
         dirty = []
-        for var item in waiting[(applied.map { $0 + 1 } ?? 0)...] {
+        for var item in waiting[(applied.map { $0 + 1 } ?? 0)...] where isFork || item.origin != .offer {
             item.edit = item.edit.replacing(before, by: registration.replica, withIDs: isFirst)
+            item.base = 0
             item.chain(after: dirty.last?.hash ?? 0)
             dirty.append(item)
         }
@@ -150,10 +156,11 @@ struct ModelSession {
         stage.append(answer)
         state.cursor = answer.cursor
         guard rules.isCheckpoint(hasMore: answer.hasMore) else { return .none }
+        let delivered = Set(stage.flatMap(\.page).map(\.object))
         apply(answer)
         if let old {
             self.old = nil
-            offer(old, collected: answer.collected, token: &token, now: now)
+            offer(old, delivered: delivered, collected: answer.collected, token: &token, now: now)
         }
         return .checkpoint
     }
@@ -196,11 +203,12 @@ struct ModelSession {
         return state
     }
 
-    private mutating func offer(_ old: [ObjectState?], collected: Int64, token: inout Int, now: Stamp) {
+    private mutating func offer(
+        _ old: [ObjectState?], delivered: Set<Int>, collected: Int64, token: inout Int, now: Stamp
+    ) {
         for (object, known) in old.enumerated() {
             guard let known else { continue }
-            let isMissing = rows[object].map { $0.created == .none && $0.deleted == .none } ?? true
-            if isMissing, !rules.offersMissing(base: oldBase, collected: collected) { continue }
+            if !delivered.contains(object), !rules.offersMissing(base: oldBase, collected: collected) { continue }
             let edits = merge.offer(known, over: rows[object] ?? ObjectState(), now: now)
             perform(edits, on: object, token: &token, origin: .offer)
         }

@@ -39,6 +39,8 @@ struct Item {
     var origin = Origin.user
     /// The newest time of the object in the version that the author had received.
     var seen = Timestamp.zero
+    /// The version that the author had received; 0 for an offer, and after a reset.
+    var base: Int64 = 0
     /// The hash of this edit and those before it of the same identity.
     var hash: UInt64 = 0
 

@@ -23,7 +23,8 @@ struct Schedule {
     /// Of 100 steps.
     let edits: Int
     let pageLimit: Int
-    let slow: Bool
+    /// The hub's clock advances by less than this many milliseconds in a step; 0 if it mostly stands.
+    let pace: Int
     let hubBackup: Range<Int>?
     let clientBackup: (client: Int, steps: Range<Int>)?
     /// A client that does not reach the hub for a time.
@@ -35,36 +36,44 @@ struct Schedule {
         self.seed = seed
         var random = SeededRandom(seed: seed)
         func chance(_ percent: Int) -> Bool { random.below(100) < percent }
-        let count = 20 + random.below(chance(50) ? 40 : 130)
+        // One schedule in ten has many pages for a client with a partial view, and one in ten a client that comes back
+        // after deletes were forgotten: both are rare by chance.
+        let profile = random.below(10)
+        let (hasPages, isLate) = (profile == 0, profile == 1)
+        let count = isLate ? 100 : hasPages ? 120 : 20 + random.below(chance(50) ? 40 : 130)
         func part(_ random: inout SeededRandom) -> Range<Int> {
             let start = random.below(count)
             return start..<start + 1 + random.below(count - start)
         }
         stepCount = count
-        objects = 1 + random.below(chance(70) ? 2 : 4)
-        spaces = chance(80) ? 1 : 2
+        objects = hasPages ? 3 : 1 + random.below(chance(70) ? 2 : 4)
+        spaces = chance(80) || isLate ? 1 : 2
         let all: [Set<Int64>] = [[0, 1, 2], [0, 1, 2], [0], [1, 2], [0, 1]]
-        let isPartial = chance(45)
-        let clients = 2 + random.below(3)
-        groups = (0..<clients).map { _ in isPartial ? all[random.below(all.count)] : all[0] }
-        deniedClient = chance(25) ? 0 : nil
+        let isPartial = chance(45) && !isLate
+        let clients = 2 + random.below(hasPages || isLate ? 1 : 3)
+        groups = hasPages ? [all[0], all[4]] : (0..<clients).map { _ in isPartial ? all[random.below(all.count)] : all[0] }
+        deniedClient = chance(25) && !hasPages && !isLate ? 0 : nil
         let wrong: [Int64] = [0, 3, 4000, 3_600_000, -3_600_000, -2000]
         let isWrong = chance(35)
         skews = (0..<clients).map { _ in isWrong ? wrong[random.below(wrong.count)] : 0 }
         hasUnregistered = chance(20)
         hasAdoption = chance(20)
         hasOldSchema = chance(25)
-        retention = chance(35) ? 300 : nil
-        favourite = EditKind.allCases[random.below(EditKind.allCases.count)]
-        edits = 20 + random.below(40)
-        pageLimit = 1 + random.below(3)
-        slow = chance(30)
-        hubBackup = chance(30) ? part(&random) : nil
+        retention = isLate || chance(30) ? 120 : nil
+        let favourites: [EditKind] =
+            hasPages ? [.group] : isLate ? [.delete] : EditKind.allCases
+        favourite = favourites[random.below(favourites.count)]
+        edits = isLate ? 25 : 20 + random.below(40)
+        pageLimit = hasPages ? 1 : 1 + random.below(3)
+        pace = isWrong && chance(40) ? 0 : [8, 8, 8, 2, 2, 0][random.below(6)]
+        hubBackup = chance(30) && !isLate ? part(&random) : nil
         let restored = random.below(clients)
         let steps = part(&random)
-        clientBackup = chance(30) ? (restored, steps) : nil
-        let away = random.below(clients)
-        let absence = part(&random)
-        offline = chance(retention == nil ? 20 : 80) ? (away, absence) : nil
+        clientBackup = chance(30) && !isLate ? (restored, steps) : nil
+        let away = isLate || hasPages ? 1 : random.below(clients)
+        // Long enough for others to change much, and for deletes to be forgotten.
+        let start = isLate ? 35 : hasPages ? 40 : random.below(count / 2)
+        let absence = start..<start + (isLate ? 50 : hasPages ? 60 : count / 4 + random.below(count / 4))
+        offline = chance(isLate || hasPages ? 100 : retention == nil ? 20 : 60) ? (away, absence) : nil
     }
 }

@@ -74,9 +74,12 @@ extension ScheduleRun {
 
     mutating func noteBest(_ session: Int) {
         if !sessions[session].isRegistered { return }
-        for (object, state) in sessions[session].rows.enumerated() {
-            guard let state else { continue }
-            best.append(Best(space: sessions[session].spaceIndex, object: object, state: state))
+        let current = sessions[session]
+        for rows in [current.rows, current.old ?? []] {
+            for (object, state) in rows.enumerated() {
+                guard let state else { continue }
+                best.append(Best(space: current.spaceIndex, object: object, state: state))
+            }
         }
     }
 
@@ -94,17 +97,21 @@ extension ScheduleRun {
     mutating func noteOrder(_ edits: [Edit], _ session: Int, _ object: Int, _ after: ObjectState) {
         let current = sessions[session]
         var ids: [ElementID] = []
+        var removed: [ElementID] = []
         for edit in edits {
             switch edit.change {
             case .insert(_, let id, _, _): ids.append(id)
             case .move(_, let id, _): moved.insert(id)
+            case .remove(_, let id): removed.append(id)
             default: break
             }
         }
         guard let first = ids.first, let last = ids.last, current.isRegistered else { return }
         let list = current.merge.elements(of: Property.list, in: after).map(\.id)
         guard let start = list.firstIndex(of: first), let end = list.firstIndex(of: last) else { return }
-        let beside = (start > 0 ? [list[start - 1]] : []) + (end + 1 < list.count ? [list[end + 1]] : [])
+        // Assigned elements take the place of the removed ones.
+        let beside =
+            removed + (start > 0 ? [list[start - 1]] : []) + (end + 1 < list.count ? [list[end + 1]] : [])
         for id in ids { neighbours[current.spaceIndex][id] = beside }
         if ids.count > 1 { runs.append(InsertedRun(space: current.spaceIndex, object: object, ids: ids)) }
     }

@@ -10,7 +10,7 @@ struct ScheduleRun {
     enum Message {
         case upload(Batch, client: SyncID, epoch: Int64, session: Int)
         case uploadAnswer(UploadVerdict, Int64, client: SyncID, session: Int)
-        case download(ExchangeState, firstHead: Int64, isOffering: Bool, session: Int)
+        case download(ExchangeState, reportedBase: Int64, firstHead: Int64, session: Int)
         case answer(Answer, session: Int)
     }
 
@@ -110,7 +110,7 @@ struct ScheduleRun {
     }
 
     private mutating func step(_ step: Int, _ random: inout SeededRandom) throws(Violation) {
-        now += Int64(random.below(schedule.slow ? 2 : 8))
+        now += schedule.pace > 0 ? Int64(random.below(schedule.pace)) : Int64(random.below(30) / 29)
         if let retention = schedule.retention {
             now += Int64(random.below(20))
             if random.below(4) == 0 {
@@ -119,12 +119,16 @@ struct ScheduleRun {
         }
         let session = random.below(sessions.count)
         let client = sessions[session].client
-        if random.below(100) < schedule.edits {
+        let isAway = schedule.offline.map { $0.client == client && $0.steps.contains(step) } ?? false
+        // A device that is away for so long is off.
+        if isAway, schedule.retention != nil {
+        } else if random.below(100) < schedule.edits {
             try edit(session, &random)
+        } else if isAway {
+            sessions[session].seal()
         } else {
             try exchange(session, &random)
         }
-        if let (away, steps) = schedule.offline, away == client, steps.contains(step) { return }
         if !network.isEmpty, random.below(5) > 0 {
             let message = network.remove(at: random.below(network.count))
             // Lost, or delivered, sometimes twice.
@@ -151,6 +155,8 @@ struct ScheduleRun {
             sessions[session].stage = []
             sessions[session].state.cursor = sessions[session].state.base
         case 96..<98: sessions[session].knowsNewSchema = true
+        // The app tries a reset.
+        case 98 where sessions[session].isRegistered: reset(session, isFork: false)
         default: break
         }
     }
@@ -158,8 +164,8 @@ struct ScheduleRun {
     func request(_ session: Int) -> Message {
         let current = sessions[session]
         return .download(
-            current.state, firstHead: current.stage.first?.firstHead ?? 0, isOffering: current.old != nil,
-            session: session)
+            current.state, reportedBase: current.reportedBase, 
+            firstHead: current.stage.first?.firstHead ?? 0, session: session)
     }
 
     // MARK: Messages
@@ -184,10 +190,11 @@ struct ScheduleRun {
                 sessions[session].forks += 1
                 reset(session, isFork: true)
             }
-        case .download(let state, let firstHead, let isOffering, let session):
+        case .download(let state, let reportedBase, let firstHead, let session):
             let current = sessions[session]
             let answer = hubs[current.spaceIndex].download(
-                state, firstHead: firstHead, isOffering: isOffering, groups: current.wanted, limit: limit, now: now)
+                state, reportedBase: reportedBase, firstHead: firstHead, groups: current.wanted,
+                limit: limit, now: now)
             network.append(.answer(answer, session: session))
         case .answer(let answer, let session):
             // An answer may reach the other space of the same file.
@@ -241,6 +248,8 @@ struct ScheduleRun {
             let adopted = edits.adoption(current.wanted, from: &sessions[session].source, &random)
             sessions[session].perform(adopted, on: object, token: &token, origin: .adoption)
         } else if !current.merge.isAlive(before) {
+            // Otherwise no delete would be old enough to be forgotten.
+            if schedule.retention != nil, before.deleted != .none, random.below(5) > 0 { return }
             sessions[session].perform(
                 edits.creation(current.wanted, &random), on: object, token: &token, seen: seen)
         } else {

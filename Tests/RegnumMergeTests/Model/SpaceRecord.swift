@@ -37,7 +37,12 @@ struct SpaceRecord {
 
     mutating func accept(_ edit: Edit, _ item: Item, limit: Timestamp) {
         if edit.stamp.time > limit { problem = Violation("a stamp of the future is accepted") }
-        if edit.change == .create, item.origin == .offer, Self.isLater(buried[item.object], edit.stamp) {
+        let isKnown = accepted[item.object].contains {
+            $0.edit.change == .create && $0.edit.stamp.time == edit.stamp.time
+        }
+        if edit.change == .create, item.origin == .offer, !wasRestored, !isKnown,
+            Self.isLater(buried[item.object], edit.stamp)
+        {
             problem = Violation("object \(item.object), which was deleted, comes back by an offer")
         }
         if !tokens.insert(item.token).inserted { problem = Violation("edit \(item.token) counts twice: \(edit)") }
@@ -143,11 +148,11 @@ struct SpaceRecord {
             if isLater(stamp, element.value.0) { element.value = (stamp, value) }
             result.list[id] = element
         case .move(_, let id, let position):
-            var element = result.list[id] ?? Expected.Element()
+            guard var element = result.list[id], element.inserted else { return }
             if isLater(stamp, element.position.0) { element.position = (stamp, position) }
             result.list[id] = element
         case .replace(_, let id, let value):
-            var element = result.list[id] ?? Expected.Element()
+            guard var element = result.list[id], element.inserted else { return }
             if isLater(stamp, element.value.0) { element.value = (stamp, value) }
             result.list[id] = element
         case .remove(_, let id): result.list[id, default: Expected.Element()].isRemoved = true
@@ -204,7 +209,7 @@ struct SpaceRecord {
     /// Adopted data is older than every edit, and is adopted once.
     private func checkAdoption(_ object: Int, _ expected: Expected) throws(Violation) {
         let adopted = accepted[object].filter { $0.origin == .adoption }
-        if adopted.isEmpty || wasRestored { return }
+        if adopted.isEmpty || wasRestored || collections > 0 { return }
         for item in expected.registers.values where item.origin == .adoption {
             let edits = accepted[object].filter {
                 guard case .set(let path, _, isDefault: false) = $0.edit.change else { return false }
