@@ -33,7 +33,7 @@ private struct Author {
     }
 }
 
-@Suite("Positions of list elements") struct PositionTests {
+@Suite("Positions in runs") struct PositionRunTests {
     @Test("Are new and between their neighbours")
     func order() {
         for seed in 1...100 as ClosedRange<UInt64> {
