@@ -36,4 +36,6 @@ public struct HybridClock<Rules: MergeRules>: Sendable {
 /// A time from outside that no clock can follow.
 public struct RefusedTime: Error, Hashable {
     public var time: Timestamp
+
+    public init(time: Timestamp) { self.time = time }
 }
