@@ -1,8 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// Applies edits to the state of an object, by the rules of `Rules/MergeRules.swift`. The hub applies what is uploaded; a
-// client applies its own edits, at once and again over each newer state that it receives.
+// Applies edits to the state of an object, by the rules of `Rules/MergeRules.swift`. The hub applies what is uploaded;
+// a client applies its own edits, at once and again over each newer state that it receives.
 
-/// The merge of one object. It has no state of its own, so any number of threads may use one.
+/// The merge of one object: the part of synchronisation that a client and the hub have in common.
+///
+/// The module has no input and output, no clock and no dependency. It knows numbers of properties and values of bytes,
+/// not classes. Its rules are in two files, numbered and in the order of a specification: `MergeRules` (times, life,
+/// properties, collections, counters, adopted data) and `ExchangeRules` (uploads, pages, checkpoints, tombstones,
+/// resets). Everything else applies them:
+///
+/// - `HybridClock` gives edits their times, and `clamp(_:of:limit:newest:author:)` limits them at the hub.
+/// - `ElementSource` and `PositionSource` name and place the elements of lists.
+/// - `apply(_:to:)` applies an `Edit` to an `ObjectState`: at the hub each upload; at a client its own edits, at once
+///   and again over each newer state that it receives.
+/// - `offer(_:over:now:)` makes the edits that bring a restored hub to what a client knows.
+///
+/// ```swift
+/// let merge = Merge(rules: StandardRules())
+/// let title = PropertyPath(1)
+/// var clock = HybridClock(rules: StandardRules())
+/// let stamp = Stamp(clock.next(now: 1_790_000_000_000), Replica(7))
+/// var note = ObjectState()
+/// merge.apply(Edit(stamp, .create), to: &note)
+/// merge.apply(Edit(stamp, .set(title, .bytes(Array("Tea".utf8)), isDefault: false)), to: &note)
+/// ```
+///
+/// An embedded object is merged property by property. In a list or a map it is one value, and so is a value of
+/// `AnyRealmValue` with nested lists and dictionaries. Increments count once each, except that a hub that is restored
+/// from a backup loses those since.
+///
+/// The API is declared unstable. A value has no state that changes, so any number of threads may use one.
 public struct Merge<Rules: MergeRules>: Sendable {
     public let rules: Rules
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times, stamps, ids and counters from outside, at the ends of their ranges: they are refused or clamped, and nothing traps.
+// Times, stamps, ids and counters from outside, at the ends of their ranges: they are refused or clamped, and nothing
+// traps.
 
 import RegnumMerge
 import Testing

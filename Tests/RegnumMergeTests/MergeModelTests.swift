@@ -32,7 +32,8 @@ enum ScheduleSearch {
         } catch { return error }
     }
 
-    /// The steps that are left of a failing schedule if each that is not needed is removed, and the law that they break.
+    /// The steps that are left of a failing schedule if each that is not needed is removed, and the law that they
+    /// break.
     static func shrink(_ seed: UInt64, _ mistake: Mistake? = nil) -> (steps: [Int], violation: Violation)? {
         guard var found = violation(seed, mistake) else { return nil }
         var steps = Array(0..<Schedule(seed: seed).stepCount)
@@ -81,6 +82,17 @@ enum ScheduleSearch {
                 #expect(one.rows.map { $0?.state } == other.rows.map { $0?.state })
             }
         }
+    }
+
+    @Test(
+        "A few schedules reveal frequent mistakes, in any build",
+        arguments: [
+            Mistake.batchesCountTwice, .batchDroppedOnAnswer, .pendingIsNotReplayed, .arrivalWins, .defaultsNeverLose,
+            .createEmptiesLivingObject, .assignmentKeepsFirstElement, .orderByIdentity, .clockRepeatsTimes,
+        ])
+    func frequent(_ mistake: Mistake) {
+        let found = (1...200 as ClosedRange<UInt64>).contains { ScheduleSearch.violation($0, mistake) != nil }
+        #expect(found, "\(mistake) survived 200 schedules")
     }
 
     /// In release builds, in which thousands of schedules take a second.

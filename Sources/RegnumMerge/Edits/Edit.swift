@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // An edit of one object: what a client uploads, and what it applies to its own copy.
 
-/// A change of one object with the stamp of its write. Edits of one write transaction have increasing stamps, except that
-/// a create and the initial values share one, and so do an embedded object and its values.
+/// A change of one object with the stamp of its write. Edits of one write transaction have increasing stamps, except
+/// that a create and the initial values share one, and so do an embedded object and its values.
 public struct Edit: Hashable, Sendable {
     public enum Change: Hashable, Sendable {
         case create
         case delete
-        /// Sets a property. `.object` replaces the embedded object at the path by a new one, whose values follow with the
-        /// same stamp.
+        /// Sets a property. `.object` replaces the embedded object at the path by a new one, whose values follow with
+        /// the same stamp.
         case set(PropertyPath, MergeValue, isDefault: Bool)
         /// Adds or replaces the element of a set or a map, or removes it if the value is nil.
         case setEntry(PropertyPath, key: MergeValue, value: MergeValue?)
@@ -39,8 +39,8 @@ public struct Edit: Hashable, Sendable {
         }
     }
 
-    /// The same edit under another replica number. A client that takes a new identity so gives its pending edits stamps of
-    /// the new number, while the ids of elements stay. A client that receives its first number replaces both.
+    /// The same edit under another replica number. A client that takes a new identity so gives its pending edits stamps
+    /// of the new number, while the ids of elements stay. A client that receives its first number replaces both.
     public func replacing(_ old: Replica, by new: Replica, withIDs: Bool) -> Edit {
         func rename(_ id: ElementID) -> ElementID {
             id.replica == old && withIDs ? ElementID(new, id.counter) : id

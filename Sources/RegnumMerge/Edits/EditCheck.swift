@@ -9,8 +9,8 @@ public enum RefusedEdit: Error, Hashable, Sendable {
 }
 
 extension Edit {
-    /// The greatest length of a position, in bytes. A list reaches it when thousands of elements are inserted one after the
-    /// other, each between the last two.
+    /// The greatest length of a position, in bytes. A list reaches it when thousands of elements are inserted one after
+    /// the other, each between the last two.
     public static let maximumPosition = 1 << 16
 
     /// Checks an edit from outside. The stamp may be far in the future: it is clamped.

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The edits that bring a hub, which was restored from a backup or has not seen a client for long, to what a client knows.
+// The edits that bring a hub, which was restored from a backup or has not seen a client for long, to what a client
+// knows.
 
 extension Merge where Rules: ExchangeRules {
-    /// The edits by which `known`, the state that a client had, wins over `hub`, with the stamps of the original writes.
-    /// Increments of counters that the hub has lost are not among them: a counter has no record of its increments.
+    /// The edits by which `known`, the state that a client had, wins over `hub`, with the stamps of the original
+    /// writes. Increments of counters that the hub has lost are not among them: a counter has no record of its
+    /// increments.
     /// - Parameter now: a new stamp, which the rules do not use.
-    /// - Complexity: linear in the parts of both states, and for each part that the hub does not have, in those after it.
+    /// - Complexity: linear in the parts of both states, and for each part that the hub does not have, in those after
+    ///   it.
     public func offer(_ known: ObjectState, over hub: ObjectState, now: Stamp) -> [Edit] {
         var edits: [Edit] = []
         var state = hub

@@ -24,8 +24,8 @@ public struct HybridClock<Rules: MergeRules>: Sendable {
 
     /// Notes the times that each of the hub's answers contains: its own, and the newest one of the space, which is not
     /// before any stamp in the answer. Call it before the answer is applied.
-    /// - Throws: `RefusedTime` if one of them is after `Timestamp.latest`: edits could not be later. The clock is unchanged,
-    ///   and the answer must not be applied.
+    /// - Throws: `RefusedTime` if one of them is after `Timestamp.latest`: edits could not be later. The clock is
+    ///   unchanged, and the answer must not be applied.
     public mutating func receive(hub: Timestamp, newest received: Timestamp, now: Int64) throws(RefusedTime) {
         if max(hub, received) > .latest { throw RefusedTime(time: max(hub, received)) }
         offset = hub.milliseconds &- now

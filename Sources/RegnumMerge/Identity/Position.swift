@@ -5,11 +5,12 @@
 //     position := step* waypoint index self        step := waypoint index side
 //     waypoint := replica counter                  side := 0 (left) | 2 (right), self := 1
 //
-// A waypoint is a run of positions of one author, numbered by the index: upwards for elements that are appended, downwards
-// for those that are put before the first one. Numbers are written so that their bytes sort as the numbers do. Those of
-// waypoints up to 247, and indices from -120 to 119, are one byte; others are a byte that gives their length, then their
-// bytes from the highest on. Below the position `P 1`, everything that begins with `P 0` comes before it, and everything
-// that begins with `P 2` comes after it and before the next index. Appending extends no string; only its index grows.
+// A waypoint is a run of positions of one author, numbered by the index: upwards for elements that are appended,
+// downwards for those that are put before the first one. Numbers are written so that their bytes sort as the numbers
+// do. Those of waypoints up to 247, and indices from -120 to 119, are one byte; others are a byte that gives their
+// length, then their bytes from the highest on. Below the position `P 1`, everything that begins with `P 0` comes
+// before it, and everything that begins with `P 2` comes after it and before the next index. Appending extends no
+// string; only its index grows.
 
 /// The place of an element in its list. Positions are never reused. Equal ones, which only damage could produce, are
 /// ordered by the ids of their elements (rule 15).
@@ -110,8 +111,8 @@ public struct Position: Hashable, Comparable, Sendable {
         return result
     }
 
-    /// True for the positions of a `PositionSource`, of registered replicas. Only these have room on both sides, so the hub
-    /// refuses others (`Edit.check`).
+    /// True for the positions of a `PositionSource`, of registered replicas. Only these have room on both sides, so the
+    /// hub refuses others (`Edit.check`).
     public var isWellFormed: Bool {
         guard let steps, let last = steps.last else { return false }
         return last.side == Self.here
@@ -150,10 +151,10 @@ public struct PositionSource: Sendable {
 
     /// A new position between two others; nil stands for the start and the end of the list. `name` is an id of
     /// `ElementSource` that was used for no other position: that of the new element, or for a move a new one.
-    /// - Complexity: proportional to the length of the positions, up to 24 bytes for each step. Appending, also in turns
-    ///   with other authors and after the file was opened again, and putting before take no more steps than there are
-    ///   authors; inserting at random places takes about the logarithm of the number of elements. Only inserting each element
-    ///   between the last two takes a step for every second one.
+    /// - Complexity: proportional to the length of the positions, up to 24 bytes for each step. Appending, also in
+    ///   turns with other authors and after the file was opened again, and putting before take no more steps than there
+    ///   are authors; inserting at random places takes about the logarithm of the number of elements. Only inserting
+    ///   each element between the last two takes a step for every second one.
     public mutating func position(
         between left: Position?, and right: Position?, name: ElementID
     ) -> Position {
@@ -166,8 +167,8 @@ public struct PositionSource: Sendable {
             ?? begin(name, in: left.bytes.dropLast() + [Position.right])
     }
 
-    /// Whether a position between the two begins beside `right`; otherwise it begins beside `left`. If neither is below the
-    /// other, both are possible: an author stays beside its own elements, and all others choose the same side.
+    /// Whether a position between the two begins beside `right`; otherwise it begins beside `left`. If neither is below
+    /// the other, both are possible: an author stays beside its own elements, and all others choose the same side.
     private func isBeside(_ right: Position, notBeside left: Position, _ author: Replica) -> Bool {
         if right.bytes.starts(with: left.bytes.dropLast()) { return true }
         if left.bytes.starts(with: right.bytes.dropLast()) { return false }
@@ -179,8 +180,8 @@ public struct PositionSource: Sendable {
         return right.bytes.starts(with: left.bytes[..<last.runLength]) && after[before.count - 1].index > 0
     }
 
-    /// The next position of the innermost run of this author that contains `near` or what `near` is below; nil if there is
-    /// none, or if it also contains `other`, so that the position would not be between the two.
+    /// The next position of the innermost run of this author that contains `near` or what `near` is below; nil if there
+    /// is none, or if it also contains `other`, so that the position would not be between the two.
     private mutating func extend(
         _ near: Position, by direction: Int64, without other: Position?, _ name: ElementID
     ) -> Position? {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // When and where a value was written: times of the hybrid logical clock, replica numbers, and both together.
 
-/// A time of the hybrid logical clock: 48 bits of milliseconds since 1970 and a counter of 16 bits. Times are compared as
-/// integers, so a counter that overflows carries into the milliseconds.
+/// A time of the hybrid logical clock: 48 bits of milliseconds since 1970 and a counter of 16 bits. Times are compared
+/// as integers, so a counter that overflows carries into the milliseconds.
 public struct Timestamp: Hashable, Comparable, Sendable {
     public var bits: UInt64
 
@@ -30,8 +30,8 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     public static func < (left: Timestamp, right: Timestamp) -> Bool { left.bits < right.bits }
 }
 
-/// The number that the hub gives to one identity of a client in one space. The hub never issues a number twice, not even
-/// after it was restored from a backup.
+/// The number that the hub gives to one identity of a client in one space. The hub never issues a number twice, not
+/// even after it was restored from a backup.
 public struct Replica: Hashable, Comparable, Sendable {
     public var number: UInt32
 

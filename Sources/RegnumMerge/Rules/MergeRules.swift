@@ -46,8 +46,8 @@ extension MergeRules {
     /// **Rule 2.** A clock is raised by each time that it receives, and never goes backwards.
     public func time(_ newest: Timestamp, raisedBy received: Timestamp) -> Timestamp { max(newest, received) }
 
-    /// **Rule 3.** The hub clamps times after `limit`, its own time and five seconds, so that a wrong clock does not own
-    /// the future. A clamped time is still later than everything its author can have seen, which is nothing after
+    /// **Rule 3.** The hub clamps times after `limit`, its own time and five seconds, so that a wrong clock does not
+    /// own the future. A clamped time is still later than everything its author can have seen, which is nothing after
     /// `newest`, the newest time of the space. `author` is the last time that was accepted from the same replica: edits
     /// keep their order. Times of other replicas, which are offered again after a reset, have no author (`zero`).
     public func time(
@@ -70,8 +70,8 @@ extension MergeRules {
     /// again. Creates of the same primary key by several devices are one object.
     public func isAlive(created: Stamp, deleted: Stamp) -> Bool { isLater(created, than: deleted) }
 
-    /// **Rule 6.** A delete beats concurrent edits: an edit never revives an object, and an edit that is earlier than the
-    /// newest delete belongs to an object of the past.
+    /// **Rule 6.** A delete beats concurrent edits: an edit never revives an object, and an edit that is earlier than
+    /// the newest delete belongs to an object of the past.
     public func admits(_ edit: Stamp, isAlive: Bool, deleted: Stamp) -> Bool {
         isAlive && isLater(edit, than: deleted)
     }
@@ -89,24 +89,24 @@ extension MergeRules {
 // MARK: Properties
 
 extension MergeRules {
-    /// **Rule 9.** Of two writes of a property the later one wins, but a default that was only set by creating the object
-    /// loses to any explicit write. Links, and nested values of `AnyRealmValue`, are properties with one value.
+    /// **Rule 9.** Of two writes of a property the later one wins, but a default that was only set by creating the
+    /// object loses to any explicit write. Links, and nested values of `AnyRealmValue`, are properties with one value.
     public func replaces(_ new: Register, _ old: Register) -> Bool {
         if new.isDefault != old.isDefault { return old.isDefault }
         return isLater(new.stamp, than: old.stamp)
     }
 
     /// **Rule 10.** Each property of an embedded object is merged for itself. Assigning an embedded object replaces all
-    /// of the one before: values inside that are earlier than the assignment go, whoever writes them, and those that are
-    /// as early belong to it. This also holds for properties that the assigning client does not know.
+    /// of the one before: values inside that are earlier than the assignment go, whatever client wrote them, and those
+    /// with the same stamp belong to it. This also holds for properties that the assigning client does not know.
     public func admits(_ inner: Stamp, owner: Stamp) -> Bool { !isLater(owner, than: inner) }
 }
 
 // MARK: Collections
 
 extension MergeRules {
-    /// **Rule 11.** Elements of sets and maps are merged one by one. Of two writes or removals of the same element or key
-    /// the later one wins.
+    /// **Rule 11.** Elements of sets and maps are merged one by one. Of two writes or removals of the same element or
+    /// key the later one wins.
     public func replacesEntry(_ new: Stamp, _ old: Stamp) -> Bool { isLater(new, than: old) }
 
     /// **Rule 12.** Elements of lists have identities. Removing one wins over all other edits of it, earlier and later
@@ -134,20 +134,20 @@ extension MergeRules {
         source.position(between: left, and: right, name: name)
     }
 
-    /// **Rule 17.** Assigning a whole list removes the elements that the client sees, and inserts new ones. Elements that
-    /// others insert meanwhile stay.
+    /// **Rule 17.** Assigning a whole list removes the elements that the client sees, and inserts new ones. Elements
+    /// that others insert meanwhile stay.
     public func removedByAssignment(_ visible: [ElementID]) -> ArraySlice<ElementID> { visible[...] }
 }
 
 // MARK: Counters
 
 extension MergeRules {
-    /// **Rule 18.** Increments add up, in any order, each exactly once (rule 23). A client shows the hub's number and its
-    /// own increments that the hub has not acknowledged.
+    /// **Rule 18.** Increments add up, in any order, each exactly once (rule 23). A client shows the hub's number and
+    /// its own increments that the hub has not acknowledged.
     public func sum(_ counter: Int64, _ increment: Int64) -> Int64 { counter &+ increment }
 
-    /// **Rule 19.** Assigning a number replaces the counter at the moment when the hub receives it. A number from adopted
-    /// data does so only if the hub has none.
+    /// **Rule 19.** Assigning a number replaces the counter at the moment when the hub receives it. A number from
+    /// adopted data does so only if the hub has none.
     public func assigns(_ edit: Stamp, isCounted: Bool) -> Bool { edit.time != .adopted || !isCounted }
 }
 

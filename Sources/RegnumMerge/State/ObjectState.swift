@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of one synchronised object: the stamps of its life, and its values with theirs. Clients and the hub store
-// it in their own form; the rules see this one.
+// What is known of one synchronised object: the stamps of its life, and its values with theirs. Clients and the hub
+// store it in their own form; the rules see this one.
 
 /// A value and the write that it comes from.
 public struct Register: Hashable, Sendable {

@@ -20,7 +20,8 @@ enum Mistake: String, CaseIterable, Sendable {
     // 20 to 22: adoption and schemas
     case adoptedIsNew, adoptedIsDoubled, unknownPropertiesAreDropped
     // 23 to 28: the six rules
-    case batchesCountTwice, gapsAreApplied, brokenChainIsApplied, replacedIdentityUploads, batchDroppedOnAnswer, undeliveredStaysInView
+    case batchesCountTwice, gapsAreApplied, brokenChainIsApplied, replacedIdentityUploads
+    case batchDroppedOnAnswer, undeliveredStaysInView
     case lostEditKeepsVersion, evictionSincePage, answerOfOldIdentity, answerOfOldCursor, answerOfOtherSpace
     // 29 to 31: checkpoints
     case pendingIsNotReplayed, pagesAppliedSingly, denialIsSilent
@@ -158,7 +159,8 @@ struct TestedRules: MergeRules, ExchangeRules {
             bytes.append(UInt8(low))
             if high > low { isBounded = false }
         }
-        return Position(bytes: bytes + [UInt8(truncatingIfNeeded: name.replica.number), UInt8(truncatingIfNeeded: name.counter)])
+        bytes.append(UInt8(truncatingIfNeeded: name.replica.number))
+        return Position(bytes: bytes + [UInt8(truncatingIfNeeded: name.counter)])
     }
 
     func removedByAssignment(_ visible: [ElementID]) -> ArraySlice<ElementID> {

@@ -52,7 +52,7 @@ struct ModelHub {
 
     func group(_ state: ObjectState?) -> Int64? { state.flatMap { merge.group($0) } }
 
-    /// The hub is restored from a backup: what it has acknowledged since is lost.
+    /// The hub is restored from a backup, and loses everything that it has acknowledged since.
     mutating func restore(_ backup: ModelHub) {
         let epoch = epoch + 1
         let starts = epochStarts

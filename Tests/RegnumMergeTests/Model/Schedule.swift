@@ -30,7 +30,13 @@ struct Schedule {
     /// A client that does not reach the hub for a time.
     let offline: (client: Int, steps: Range<Int>)?
 
+    /// True if the device is off while it does not reach the hub.
+    let isOff: Bool
+
     var clients: Int { groups.count }
+
+    /// True if clients hold all objects, and no file is older than it seems: some laws are only checked then.
+    var isPlain: Bool { clientBackup == nil && !hasAdoption && groups.allSatisfy { $0.count == 3 } }
 
     init(seed: UInt64) {
         self.seed = seed
@@ -51,7 +57,9 @@ struct Schedule {
         let all: [Set<Int64>] = [[0, 1, 2], [0, 1, 2], [0], [1, 2], [0, 1]]
         let isPartial = chance(45) && !isLate
         let clients = 2 + random.below(hasPages || isLate ? 1 : 3)
-        groups = hasPages ? [all[0], all[4]] : (0..<clients).map { _ in isPartial ? all[random.below(all.count)] : all[0] }
+        groups = (0..<clients).map { client in
+            hasPages ? all[client * 4] : isPartial ? all[random.below(all.count)] : all[0]
+        }
         deniedClient = chance(25) && !hasPages && !isLate ? 0 : nil
         let wrong: [Int64] = [0, 3, 4000, 3_600_000, -3_600_000, -2000]
         let isWrong = chance(35)
@@ -60,10 +68,10 @@ struct Schedule {
         hasAdoption = chance(20)
         hasOldSchema = chance(25)
         retention = isLate || chance(30) ? 120 : nil
-        let favourites: [EditKind] =
-            hasPages ? [.group] : isLate ? [.delete] : EditKind.allCases
+        let favourites = hasPages ? [.group] : isLate ? [.delete] : EditKind.allCases
         favourite = favourites[random.below(favourites.count)]
         edits = isLate ? 25 : 20 + random.below(40)
+        isOff = isLate || hasPages || retention != nil
         pageLimit = hasPages ? 1 : 1 + random.below(3)
         pace = isWrong && chance(40) ? 0 : [8, 8, 8, 2, 2, 0][random.below(6)]
         hubBackup = chance(30) && !isLate ? part(&random) : nil

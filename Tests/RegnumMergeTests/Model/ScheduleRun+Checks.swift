@@ -49,6 +49,18 @@ extension ScheduleRun {
         }
     }
 
+    /// A client does not offer an object whose delete the hub has forgotten.
+    func checkReturns(_ session: Int) throws(Violation) {
+        let current = sessions[session]
+        let hub = hubs[current.spaceIndex]
+        if !schedule.isPlain || hub.record.wasRestored || hub.clients[current.state.client]?.isStale != false { return }
+        for item in current.dirty where item.origin == .offer && item.edit.change == .create {
+            if hub.rows[item.object] == nil, SpaceRecord.isLater(hub.record.buried[item.object], item.edit.stamp) {
+                throw Violation("object \(item.object), which was deleted, comes back by an offer")
+            }
+        }
+    }
+
     /// The property that an edit sets explicitly.
     private func path(of edit: Edit) -> PropertyPath? {
         if case .set(let path, _, isDefault: false) = edit.change { path } else { nil }
@@ -173,7 +185,7 @@ extension ScheduleRun {
 
     /// What is offered again does not overwrite a newer edit.
     private func checkOffers() throws(Violation) {
-        if best.isEmpty || schedule.skews.contains(where: { $0 != 0 }) { return }
+        if best.isEmpty || !schedule.isPlain || schedule.skews.contains(where: { $0 != 0 }) { return }
         for (space, hub) in hubs.enumerated() where hub.record.collections == 0 {
             for object in hub.rows.indices {
                 guard let state = hub.rows[object]?.state, state.deleted == .none else { continue }

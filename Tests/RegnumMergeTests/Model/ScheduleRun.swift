@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs one schedule: clients edit, upload and download over a network that loses, repeats and reorders, and devices and the hub are
-// restored from backups. Then all is delivered, and the laws are checked. Each step has its own random numbers, so that a step can be left out to
-// find a shorter schedule that fails.
+// Runs one schedule: clients edit, upload and download over a network that loses, repeats and reorders, and devices and
+// the hub are restored from backups. Then all is delivered, and the laws are checked. Each step has its own random
+// numbers, so that a step can be left out to find a shorter schedule that fails.
 
 import RegnumMerge
 import RegnumSimulation
@@ -120,8 +120,8 @@ struct ScheduleRun {
         let session = random.below(sessions.count)
         let client = sessions[session].client
         let isAway = schedule.offline.map { $0.client == client && $0.steps.contains(step) } ?? false
-        // A device that is away for so long is off.
-        if isAway, schedule.retention != nil {
+        if isAway, schedule.isOff {
+            // A device that is off edits nothing.
         } else if random.below(100) < schedule.edits {
             try edit(session, &random)
         } else if isAway {
@@ -164,7 +164,7 @@ struct ScheduleRun {
     func request(_ session: Int) -> Message {
         let current = sessions[session]
         return .download(
-            current.state, reportedBase: current.reportedBase, 
+            current.state, reportedBase: current.reportedBase,
             firstHead: current.stage.first?.firstHead ?? 0, session: session)
     }
 
@@ -214,7 +214,9 @@ struct ScheduleRun {
         switch sessions[session].receive(answer, token: &token, now: now) {
         case .none: break
         case .reset(let isFork): reset(session, isFork: isFork)
-        case .checkpoint: try checkCheckpoint(session)
+        case .checkpoint:
+            try checkCheckpoint(session)
+            try checkReturns(session)
         }
         try checkResets(session)
     }
@@ -296,7 +298,7 @@ struct ScheduleRun {
     private mutating func deliverAll(_ random: inout SeededRandom) throws(Violation) {
         while !network.isEmpty {
             guard case .answer(let answer, let session) = network[0] else {
-                try deliver(network.removeFirst(), limit: 100, &random)
+                try deliver(network.removeFirst(), limit: schedule.pageLimit, &random)
                 continue
             }
             network.removeFirst()

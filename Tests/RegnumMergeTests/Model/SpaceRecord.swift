@@ -37,20 +37,13 @@ struct SpaceRecord {
 
     mutating func accept(_ edit: Edit, _ item: Item, limit: Timestamp) {
         if edit.stamp.time > limit { problem = Violation("a stamp of the future is accepted") }
-        let isKnown = accepted[item.object].contains {
-            $0.edit.change == .create && $0.edit.stamp.time == edit.stamp.time
-        }
-        if edit.change == .create, item.origin == .offer, !wasRestored, !isKnown,
-            Self.isLater(buried[item.object], edit.stamp)
-        {
-            problem = Violation("object \(item.object), which was deleted, comes back by an offer")
-        }
         if !tokens.insert(item.token).inserted { problem = Violation("edit \(item.token) counts twice: \(edit)") }
         if item.origin == .user, case .insert(_, let id, _, _) = edit.change { inserted.append((id, item.token)) }
         accepted[item.object].append(Accepted(edit: edit, token: item.token, origin: item.origin))
     }
 
-    /// Clamping keeps the order of an author's edits, and edits stay later than everything that their authors have seen.
+    /// Clamping keeps the order of an author's edits, and edits stay later than everything that their authors have
+    /// seen.
     mutating func checkClamping(_ edit: Edit, _ item: Item, of replica: Replica) {
         let (original, time) = (item.edit.stamp.time, edit.stamp.time)
         if item.origin != .user { return }
