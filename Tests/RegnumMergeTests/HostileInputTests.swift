@@ -35,7 +35,8 @@ import Testing
             var clock = HybridClock(rules: StandardRules(), newest: Timestamp(milliseconds: 7), offset: .max)
             let first = clock.next(now: now)
             try clock.receive(hub: Timestamp(milliseconds: 9), newest: .zero, now: now)
-            #expect(clock.next(now: now) > first)
+            let second = clock.next(now: now)
+            #expect(second > first)
             #expect(clock.newest <= Timestamp.latest.next.next)
         }
     }
@@ -89,7 +90,8 @@ import Testing
         var counter: UInt64 = 0
         for opening in 0..<2000 as Range<UInt32> {
             counter = rules.counter(stored: counter, opening: opening % 3)
-            #expect(starts.insert(counter).inserted)
+            let isNew = starts.insert(counter).inserted
+            #expect(isNew)
             counter += 1_000_000
         }
         // A copy of the file.
