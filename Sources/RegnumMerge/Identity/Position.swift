@@ -190,6 +190,8 @@ public struct PositionSource: Sendable {
         else { return nil }
         let bytes = Array(near.bytes[..<step.runLength])
         if let other, other.bytes.starts(with: bytes) { return nil }
+        // A run grows away from 0 only: between a new position and one on the other side of 0, others may have inserted.
+        if step.index.signum() * direction < 0 { return nil }
         let known = runs.firstIndex { $0.bytes == bytes }
         var run = known.map { runs.remove(at: $0) } ?? Run(bytes: bytes)
         // Elements that were removed, or those of a copy of the file, may have the indices that follow. The low bits of
