@@ -190,7 +190,7 @@ public struct PositionSource: Sendable {
         else { return nil }
         let bytes = Array(near.bytes[..<step.runLength])
         if let other, other.bytes.starts(with: bytes) { return nil }
-        // A run grows away from 0 only: between a new position and one on the other side of 0, others may have inserted.
+        // A run grows away from 0: others may have inserted between a new position and one on the other side of 0.
         if step.index.signum() * direction < 0 { return nil }
         let known = runs.firstIndex { $0.bytes == bytes }
         var run = known.map { runs.remove(at: $0) } ?? Run(bytes: bytes)
