@@ -11,8 +11,8 @@
 ///
 /// - `HybridClock` gives edits their times, and `clamp(_:of:limit:newest:author:)` limits them at the hub.
 /// - `ElementSource` and `PositionSource` name and place the elements of lists.
-/// - `apply(_:to:)` applies an `Edit` to an `ObjectState`: at the hub each upload; at a client its own edits, at once and
-///   again over each newer state that it receives.
+/// - `apply(_:to:)` applies an `Edit` to an `ObjectState`: at the hub each upload; at a client its own edits, at once
+///   and again over each newer state that it receives.
 /// - `offer(_:over:now:)` makes the edits that bring a restored hub to what a client knows.
 ///
 /// ```swift

@@ -161,11 +161,11 @@ import Testing
     }
 
     @Test("A clock follows the hub's, is later than everything it received, and never goes backwards")
-    func clock() {
+    func clock() throws {
         var clock = HybridClock(rules: StandardRules())
         let first = clock.next(now: 1000)
         #expect(clock.next(now: 900) == first.next)
-        clock.receive(hub: Timestamp(milliseconds: 5000), newest: Timestamp(milliseconds: 5400), now: 1000)
+        try clock.receive(hub: Timestamp(milliseconds: 5000), newest: Timestamp(milliseconds: 5400), now: 1000)
         #expect(clock.offset == 4000)
         #expect(clock.next(now: 1000) == Timestamp(milliseconds: 5400).next)
         #expect(clock.next(now: 2000) == Timestamp(milliseconds: 6000))

@@ -8,6 +8,9 @@ public struct ElementSource: Sendable {
     public private(set) var replica: Replica
     var positions = PositionSource()
 
+    /// The bits of an id below the number of the opening (rule 36).
+    static let openingShift: UInt64 = 44
+
     /// - Parameters:
     ///   - counter: the stored counter; 0 for a new file.
     ///   - opening: a random number, drawn each time that the file is opened (rule 36).

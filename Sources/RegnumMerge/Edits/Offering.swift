@@ -7,7 +7,8 @@ extension Merge where Rules: ExchangeRules {
     /// writes. Increments of counters that the hub has lost are not among them: a counter has no record of its
     /// increments.
     /// - Parameter now: a new stamp, which the rules do not use.
-    /// - Complexity: linear in the parts of both states.
+    /// - Complexity: linear in the parts of both states, and for each part that the hub does not have, in those after
+    ///   it.
     public func offer(_ known: ObjectState, over hub: ObjectState, now: Stamp) -> [Edit] {
         var edits: [Edit] = []
         var state = hub
@@ -30,14 +31,15 @@ extension Merge where Rules: ExchangeRules {
             if let other = state.entries[entry.key], !rules.offers(entry.value.stamp, over: other.stamp) { continue }
             offer(entry.value.stamp, .setEntry(entry.key.path, key: entry.key.key, value: entry.value.value))
         }
-        for entry in known.elements.entries { offerElement(entry.key, entry.value, over: state, offer) }
+        for entry in known.elements.entries {
+            offerElement(entry.key, entry.value, over: state.elements[entry.key], offer)
+        }
         return edits
     }
 
     private func offerElement(
-        _ key: ElementKey, _ own: ListElement, over state: ObjectState, _ offer: (Stamp, Edit.Change) -> Void
+        _ key: ElementKey, _ own: ListElement, over other: ListElement?, _ offer: (Stamp, Edit.Change) -> Void
     ) {
-        let other = state.elements[key]
         if other?.isRemoved == true { return }
         if own.isRemoved { return offer(own.valueStamp, .remove(key.path, key.id)) }
         if other == nil { offer(own.inserted, .insert(key.path, key.id, own.position, own.value)) }

@@ -18,14 +18,24 @@ public struct HybridClock<Rules: MergeRules>: Sendable {
 
     /// The time of a new edit. `now` is the device's time in milliseconds since 1970.
     public mutating func next(now: Int64) -> Timestamp {
-        newest = rules.time(after: newest, wallClock: Timestamp(milliseconds: now + offset))
+        newest = rules.time(after: newest, wallClock: Timestamp(milliseconds: now &+ offset))
         return newest
     }
 
     /// Notes the times that each of the hub's answers contains: its own, and the newest one of the space, which is not
-    /// before any stamp in the answer.
-    public mutating func receive(hub: Timestamp, newest received: Timestamp, now: Int64) {
-        offset = hub.milliseconds - now
+    /// before any stamp in the answer. Call it before the answer is applied.
+    /// - Throws: `RefusedTime` if one of them is after `Timestamp.latest`: edits could not be later. The clock is
+    ///   unchanged, and the answer must not be applied.
+    public mutating func receive(hub: Timestamp, newest received: Timestamp, now: Int64) throws(RefusedTime) {
+        if max(hub, received) > .latest { throw RefusedTime(time: max(hub, received)) }
+        offset = hub.milliseconds &- now
         newest = rules.time(newest, raisedBy: max(hub, received))
     }
+}
+
+/// A time from outside that no clock can follow.
+public struct RefusedTime: Error, Hashable {
+    public var time: Timestamp
+
+    public init(time: Timestamp) { self.time = time }
 }

@@ -8,14 +8,19 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 
     public init(bits: UInt64) { self.bits = bits }
 
-    /// Times before 1970 are zero.
-    public init(milliseconds: Int64) { bits = UInt64(max(0, milliseconds)) << 16 }
+    /// Times before 1970 are zero, and those after `latest` are `latest`.
+    public init(milliseconds: Int64) {
+        self = milliseconds > Self.latest.milliseconds ? .latest : Timestamp(bits: UInt64(max(0, milliseconds)) << 16)
+    }
 
     /// Before every time that is given to an edit.
     public static let zero = Timestamp(bits: 0)
 
     /// The time of data that existed before its file was synchronised: earlier than every edit (rule 20).
     public static let adopted = Timestamp(bits: 1)
+
+    /// The latest time that a clock accepts, in the year 6429. `next` of it and of its successors does not overflow.
+    public static let latest = Timestamp(bits: 1 << 63)
 
     public var milliseconds: Int64 { Int64(bits >> 16) }
 

@@ -190,8 +190,12 @@ extension ExchangeRules {
     /// one that was acknowledged before.
     public func isFork(acknowledged: BatchMark, known: [BatchMark]) -> Bool { !known.contains(acknowledged) }
 
-    /// Each opening of a file begins with other ids, because a copy of the file may have used those that follow.
-    public func counter(stored: UInt64, opening: UInt32) -> UInt64 { UInt64(opening) << 32 }
+    /// Each opening of a file begins with other ids, because a copy of the file may have used those that follow: they
+    /// have the number of the opening in the upper 20 bits, then 24 bits of the random `opening`. The number alone
+    /// would not do for copies; the random bits alone would repeat after some thousands of openings.
+    public func counter(stored: UInt64, opening: UInt32) -> UInt64 {
+        (stored >> 44 + 1) << 44 | UInt64(opening & 0xFF_FFFF) << 20
+    }
 
     /// **Rule 37.** A new identity replaces the old one, and uploads the pending edits of it that the hub has not
     /// applied. `applied` are the hashes of the last edits that it has; the hub keeps as many as a device can have

@@ -4,8 +4,6 @@
 import RegnumMerge
 
 extension TestedRules {
-    private var standard: StandardRules { StandardRules() }
-
     func verdict(on batch: BatchMark, after recent: [BatchMark], isReplaced: Bool) -> UploadVerdict {
         let isReplaced = mistake == .replacedIdentityUploads ? false : isReplaced
         var batch = batch
@@ -47,11 +45,17 @@ extension TestedRules {
         return standard.applies(answer, to: current)
     }
 
-    func replaysPending() -> Bool { mistake != .pendingIsNotReplayed }
+    func replaysPending() -> Bool {
+        mistake == .pendingIsNotReplayed ? false : standard.replaysPending()
+    }
 
-    func isCheckpoint(hasMore: Bool) -> Bool { mistake == .pagesAppliedSingly ? true : !hasMore }
+    func isCheckpoint(hasMore: Bool) -> Bool {
+        mistake == .pagesAppliedSingly ? true : standard.isCheckpoint(hasMore: hasMore)
+    }
 
-    func reports(isDenied: Bool) -> Bool { mistake == .denialIsSilent ? !isDenied : true }
+    func reports(isDenied: Bool) -> Bool {
+        mistake == .denialIsSilent ? !isDenied : standard.reports(isDenied: isDenied)
+    }
 
     func reportedBase(_ base: Int64, ofOldestEdit edit: Int64?) -> Int64 {
         standard.reportedBase(base, ofOldestEdit: edit)

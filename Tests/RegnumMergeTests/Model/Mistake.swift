@@ -32,12 +32,27 @@ enum Mistake: String, CaseIterable, Sendable {
     case pendingIsLostByReset, replicasAreReissued
 }
 
+/// The rules of the product, except that the order of stamps, which most of them ask for, may be a mistake.
+struct ProductRules: MergeRules, ExchangeRules {
+    let mistake: Mistake?
+
+    func isLater(_ stamp: Stamp, than other: Stamp) -> Bool {
+        let rules = StandardRules()
+        return switch mistake {
+        case .earlierWins: stamp.time < other.time || rules.isLater(stamp, than: other) && other == .none
+        case .equalTimesAreUnordered: stamp.time > other.time
+        default: rules.isLater(stamp, than: other)
+        }
+    }
+}
+
 struct TestedRules: MergeRules, ExchangeRules {
     let mistake: Mistake?
 
     init(_ mistake: Mistake? = nil) { self.mistake = mistake }
 
-    private var standard: StandardRules { StandardRules() }
+    /// The rules of the product, so that an error in one of them is not hidden by a copy here.
+    var standard: ProductRules { ProductRules(mistake: mistake) }
 
     // MARK: Times
 
@@ -60,29 +75,28 @@ struct TestedRules: MergeRules, ExchangeRules {
         }
     }
 
-    func isLater(_ stamp: Stamp, than other: Stamp) -> Bool {
-        switch mistake {
-        case .earlierWins: stamp.time < other.time || standard.isLater(stamp, than: other) && other == .none
-        case .equalTimesAreUnordered: stamp.time > other.time
-        default: standard.isLater(stamp, than: other)
-        }
-    }
+    func isLater(_ stamp: Stamp, than other: Stamp) -> Bool { standard.isLater(stamp, than: other) }
 
     // MARK: Life
 
     func isAlive(created: Stamp, deleted: Stamp) -> Bool {
-        mistake == .deletedForever && deleted != .none ? false : isLater(created, than: deleted)
+        mistake == .deletedForever && deleted != .none
+            ? false : standard.isAlive(created: created, deleted: deleted)
     }
 
     func admits(_ edit: Stamp, isAlive: Bool, deleted: Stamp) -> Bool {
-        mistake == .editsOfThePastCount ? isAlive : isAlive && isLater(edit, than: deleted)
+        mistake == .editsOfThePastCount
+            ? isAlive : standard.admits(edit, isAlive: isAlive, deleted: deleted)
     }
 
     func survives(_ written: Stamp, deleted: Stamp, isAlive: Bool) -> Bool {
-        mistake == .valuesOutliveDelete ? isAlive : isAlive && isLater(written, than: deleted)
+        mistake == .valuesOutliveDelete
+            ? isAlive : standard.survives(written, deleted: deleted, isAlive: isAlive)
     }
 
-    func startsEmpty(wasAlive: Bool) -> Bool { mistake == .createEmptiesLivingObject ? true : !wasAlive }
+    func startsEmpty(wasAlive: Bool) -> Bool {
+        mistake == .createEmptiesLivingObject ? true : standard.startsEmpty(wasAlive: wasAlive)
+    }
 
     // MARK: Values
 
@@ -91,33 +105,32 @@ struct TestedRules: MergeRules, ExchangeRules {
         case .arrivalWins: true
         case .defaultsAreExplicit: isLater(new.stamp, than: old.stamp)
         case .defaultsNeverLose: old.isDefault ? false : isLater(new.stamp, than: old.stamp)
-        default:
-            new.isDefault != old.isDefault ? old.isDefault : isLater(new.stamp, than: old.stamp)
+        default: standard.replaces(new, old)
         }
     }
 
     func admits(_ inner: Stamp, owner: Stamp) -> Bool {
-        mistake == .innerValuesOutliveAssignment ? true : !isLater(owner, than: inner)
+        mistake == .innerValuesOutliveAssignment ? true : standard.admits(inner, owner: owner)
     }
 
     func replacesEntry(_ new: Stamp, _ old: Stamp) -> Bool {
-        mistake == .lastEntryArrivingWins ? true : isLater(new, than: old)
+        mistake == .lastEntryArrivingWins ? true : standard.replacesEntry(new, old)
     }
 
     func removes(_ removal: Stamp, value: Stamp?) -> Bool {
         switch mistake {
         case .laterWriteKeepsRemovedElement: value.map { isLater(removal, than: $0) } ?? true
         case .removalOfUnknownIsForgotten: value != nil
-        default: true
+        default: standard.removes(removal, value: value)
         }
     }
 
     func moves(_ new: Stamp, _ old: Stamp) -> Bool {
-        mistake == .lastMoveArrivingWins ? true : isLater(new, than: old)
+        mistake == .lastMoveArrivingWins ? true : standard.moves(new, old)
     }
 
     func replacesElement(_ new: Stamp, _ old: Stamp) -> Bool {
-        mistake == .earlierElementValueWins ? !isLater(new, than: old) : isLater(new, than: old)
+        mistake == .earlierElementValueWins ? !isLater(new, than: old) : standard.replacesElement(new, old)
     }
 
     func precedes(_ left: (Position, ElementID), _ right: (Position, ElementID)) -> Bool {
@@ -151,11 +164,11 @@ struct TestedRules: MergeRules, ExchangeRules {
     }
 
     func removedByAssignment(_ visible: [ElementID]) -> ArraySlice<ElementID> {
-        mistake == .assignmentKeepsFirstElement ? visible.dropFirst() : visible[...]
+        mistake == .assignmentKeepsFirstElement ? visible.dropFirst() : standard.removedByAssignment(visible)
     }
 
     func sum(_ counter: Int64, _ increment: Int64) -> Int64 {
-        mistake == .incrementReplaces ? increment : counter + increment
+        mistake == .incrementReplaces ? increment : standard.sum(counter, increment)
     }
 
     func assigns(_ edit: Stamp, isCounted: Bool) -> Bool {
@@ -174,5 +187,7 @@ struct TestedRules: MergeRules, ExchangeRules {
         mistake == .adoptedIsDoubled ? drawn : standard.adoptedID(at: index, drawn: drawn)
     }
 
-    func keeps(isKnown: Bool) -> Bool { mistake == .unknownPropertiesAreDropped ? isKnown : true }
+    func keeps(isKnown: Bool) -> Bool {
+        mistake == .unknownPropertiesAreDropped ? isKnown : standard.keeps(isKnown: isKnown)
+    }
 }

@@ -85,6 +85,9 @@ struct ModelHub {
         if rules.mustReset(base: 0, collected: collected, isStale: known.isStale) { return nil }
         let verdict = rules.verdict(on: batch.mark, after: known.recent, isReplaced: known.isReplaced)
         guard verdict == .apply else { return verdict }
+        if rules.mistake == nil, batch.items.contains(where: { (try? $0.edit.check()) == nil }) {
+            record.problem = Violation("an edit is refused that a client has made")
+        }
         head += 1
         var edits = batch.items.map(\.edit)
         let limit = Timestamp(milliseconds: now + 5000)

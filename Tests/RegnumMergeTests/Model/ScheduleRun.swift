@@ -207,7 +207,9 @@ struct ScheduleRun {
         let client = sessions[session].client
         let now = Stamp(clocks[client].newest.next, sessions[session].replica)
         if answer.hubTime != .zero {
-            clocks[client].receive(hub: answer.hubTime, newest: answer.newest, now: deviceTime(client))
+            do {
+                try clocks[client].receive(hub: answer.hubTime, newest: answer.newest, now: deviceTime(client))
+            } catch { throw Violation("the hub's time is refused: \(error)") }
         }
         switch sessions[session].receive(answer, token: &token, now: now) {
         case .none: break
