@@ -62,6 +62,33 @@ import Testing
         func add(_ number: Int) { numbers.withLock { $0.append(number) } }
     }
 
+    @Test("A list does not follow a link to another folder")
+    func links() throws {
+        try withFolder { folder in
+            let store = DirectoryStore(folder.appendingPathComponent("repository"))
+            _ = try store.putIfAbsent("packs/a", [1])
+            let other = folder.appendingPathComponent("other")
+            try FileManager.default.createDirectory(at: other, withIntermediateDirectories: true)
+            try Data([1]).write(to: other.appendingPathComponent("b"))
+            try FileManager.default.createSymbolicLink(
+                atPath: folder.path + "/repository/packs/other", withDestinationPath: other.path)
+            #expect(try store.list("packs/") == ["packs/a"])
+        }
+    }
+
+    @Test("The names of all new folders are made durable, also those that another process has left")
+    func folders() throws {
+        let files = SyncedFolders()
+        let store = DirectoryStore("/a/b/repository", in: files)
+        #expect(try store.putIfAbsent("copies/log/1", [1]))
+        let inside = ["/a/b", "/a/b/repository", "/a/b/repository/copies", "/a/b/repository/copies/log"]
+        #expect(files.take().isSuperset(of: ["/", "/a"] + inside))
+        #expect(try store.putIfAbsent("copies/log/2", [1]))
+        #expect(files.take() == [inside[3]])
+        #expect(try DirectoryStore("/a/b/repository", in: files).putIfAbsent("copies/log/3", [1]))
+        #expect(files.take() == Set(inside))
+    }
+
     @Test("A list omits unfinished objects")
     func unfinished() throws {
         try withFolder { folder in
@@ -109,4 +136,32 @@ import Testing
             } throws: { ($0 as? BackupError)?.code == .fileExists }
         }
     }
+}
+
+/// Files in memory. Records which folders are synced. Any thread.
+private final class SyncedFolders: FileSystem {
+    private let base = MemoryFileSystem()
+    private let synced = Mutex<Set<String>>([])
+
+    /// Returns the folders that were synced since the last call.
+    func take() -> Set<String> {
+        synced.withLock { synced in
+            defer { synced = [] }
+            return synced
+        }
+    }
+
+    var isShared: Bool { base.isShared }
+    func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File { try base.open(path, mode) }
+    func status(_ path: String) throws(SystemError) -> FileStatus? { try base.status(path) }
+    func remove(_ path: String) throws(SystemError) { try base.remove(path) }
+    func rename(_ source: String, to target: String) throws(SystemError) { try base.rename(source, to: target) }
+    func renameIfAbsent(_ source: String, to target: String) throws(SystemError) {
+        try base.renameIfAbsent(source, to: target)
+    }
+    func makeDirectories(_ path: String) throws(SystemError) { try base.makeDirectories(path) }
+    func syncDirectory(containing path: String) throws(SystemError) {
+        synced.withLock { _ = $0.insert(parentPath(path)) }
+    }
+    func fillRandom(_ buffer: UnsafeMutableRawBufferPointer) { base.fillRandom(buffer) }
 }
