@@ -77,9 +77,11 @@ final class BackupLog {
             entries.append(entry)
         }
         // Each entry names the newest backup before it.
-        state.damaged.removeAll { number in entries.first { $0.number > number }.map { $0.lastBackup < number } ?? false
-        }
         let claims = state.head?.claims ?? []
+        let counting = entries.filter { $0.counts(among: claims) }
+        state.damaged.removeAll { number in
+            counting.first { $0.number > number }.map { $0.lastBackup < number } ?? false
+        }
         for entry in entries {
             if entry.kind == .backup, entry.counts(among: claims) {
                 state.backups.append(entry)
@@ -142,6 +144,12 @@ final class BackupLog {
         return Array(claims[(claims.lastIndex { $0 <= first } ?? 0)...])
     }
 
+    /// True if another process had taken over before this entry was put: the first entry of its number was deleted.
+    func isVoid(_ entry: LogEntry) throws -> Bool {
+        guard let head = try readEnd().head, head.number > entry.number else { return false }
+        return !entry.counts(among: head.claims)
+    }
+
     /// True if the entry with that number has these bytes: a put that seemed to fail has succeeded.
     func isStored(_ bytes: [UInt8], _ number: UInt64) throws -> Bool {
         try store.get(ObjectName.entry(number)) == bytes
@@ -172,6 +180,9 @@ final class Lease {
     private(set) var last: LogEntry
     /// Entries of this lease that are no backups, oldest first.
     private var others: [(number: UInt64, time: Int64)]
+    /// True if the lease was over for a while, so that another process may have taken over and its entries may be
+    /// deleted by now: then no free number proves that there was none.
+    private var isDoubtful = false
 
     init(_ log: BackupLog, _ claim: LogEntry) {
         self.log = log
@@ -205,10 +216,16 @@ final class Lease {
                 duration: last.duration, claims: last.claims)
             entry.payload = payload
             entry.follow(last, log.hasher)
+            if last.isOver(at: entry.time) { isDoubtful = true }
             let bytes = entry.bytes(log.hasher)
             if try log.store.putIfAbsent(ObjectName.entry(entry.number), bytes)
                 || log.isStored(bytes, entry.number)
             {
+                if isDoubtful, try log.isVoid(entry) {
+                    state = .fenced
+                    throw fencedError
+                }
+                isDoubtful = false
                 advance(to: entry)
                 return entry
             }

@@ -169,6 +169,8 @@ import Testing
         _ = try BackupRepository(store)
         let damaged = store.copy()
         damaged.flip("repository", bit: 8 * 14)
+        _ = try BackupRepository(damaged)
+        damaged.flip("copies/repository", bit: 8 * 14)
         #expect {
             _ = try BackupRepository(damaged)
         } throws: { ($0 as? BackupError)?.code == .damaged }
@@ -221,9 +223,69 @@ import Testing
         try new.append(.backup, payload: [1])
         // All that says so is deleted.
         try store.delete(ObjectName.entry(2))
-        try old.append(.backup, payload: [9])
+        #expect {
+            try old.append(.backup, payload: [9])
+        } throws: { ($0 as? BackupError)?.code == .fenced }
         #expect(try second.read().backups.map(\.payload) == [[1]])
         #expect(try second.read().others.map(\.payload).contains([9]))
+    }
+
+    @Test("A backup that was overtaken fails, also if everything that says so was pruned")
+    func overtaken() throws {
+        let run = try BackupRun(seed: 5)
+        try run.commit(changes: 100)
+        let store = MemoryStore()
+        let slow = try run.repository(store, packByteCount: 16 << 10)
+        let other = try run.repository(store)
+        var isOvertaken = false
+        do {
+            try slow.backUp(run.database) { _ in
+                if isOvertaken { return }
+                isOvertaken = true
+                for _ in 0..<4 {
+                    run.clock.advance(hours: 2)
+                    try run.commit(changes: 5)
+                    try other.backUp(run.database)
+                }
+                run.clock.advance(hours: 2)
+                try other.prune(RetentionPolicy())
+            }
+            Issue.record("a backup that does not exist was reported")
+        } catch let error as BackupError { #expect(error.code == .fenced) }
+        #expect(isOvertaken)
+        let backups = try run.repository(store).backups()
+        #expect(backups.count == 1)
+        try run.expectRestored(try #require(backups.first), from: other)
+    }
+
+    @Test("A process whose clock is behind waits for one whose clock is ahead, unless that clock is wrong")
+    func clocks() throws {
+        let run = try BackupRun(seed: 6)
+        let store = MemoryStore()
+        let clock = TestClock()
+        clock.advance(60_000_000)
+        var options = run.options()
+        options.clock = { clock.now }
+        let ahead = try BackupRepository(store, creating: true, options: options)
+        let (behind, owner) = try log(run, store)
+        let lease = try ahead.log.claim(owner: ahead.owner, duration: 30_000_000)
+        #expect {
+            try behind.claim(owner: owner, duration: 30_000_000)
+        } throws: { ($0 as? BackupError)?.code == .inUse }
+        try lease.append(.beat)
+        run.clock.advance(91_000_000)
+        try behind.claim(owner: owner, duration: 30_000_000).release()
+        clock.advance(hours: 24)
+        _ = try ahead.log.claim(owner: ahead.owner, duration: 30_000_000)
+        _ = try behind.claim(owner: owner, duration: 30_000_000)
+    }
+
+    @Test("An entry before all listed claims does not count")
+    func unlisted() {
+        let entry = LogEntry(.backup, number: 4, token: 3, owner: [1, 2], time: 0, duration: 1, claims: [3])
+        #expect(entry.counts(among: [3, 10]))
+        #expect(!entry.counts(among: [4, 10]))
+        #expect(!entry.counts(among: [10, 12]))
     }
 
     @Test("A put whose reply was lost is recognized")
