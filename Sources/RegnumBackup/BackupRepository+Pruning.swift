@@ -37,7 +37,7 @@ extension BackupRepository {
             if keptIndexes.contains(index) || entry.time > young {
                 guard let manifest else { throw BackupError.damaged("the manifest of backup \(entry.number)") }
                 result.kept.append(Backup(entry, manifest))
-                if !isRehearsal { try needed.add(manifest, try objects.map(manifest)) }
+                if !isRehearsal { try needed.add(manifest, objects) }
             } else {
                 if let manifest { result.removed.append(Backup(entry, manifest)) }
                 doomed.append(entry.number)
@@ -51,6 +51,8 @@ extension BackupRepository {
         for number in doomed {
             try store.delete(ObjectName.copies + ObjectName.entry(number))
             try store.delete(ObjectName.entry(number))
+            // `verify` may have put a missing copy again in the meantime.
+            try store.delete(ObjectName.copies + ObjectName.entry(number))
             log.forget(number)
         }
         if state.damaged.isEmpty, let head = state.head {
@@ -61,10 +63,18 @@ extension BackupRepository {
 
     private struct NeededObjects {
         var names: Set<String> = []
+        private var segments: Set<Manifest.Segment> = []
 
-        mutating func add(_ manifest: Manifest, _ map: PageMap) throws {
-            for object in Set(manifest.segments.compactMap { $0?.object }) { names.insert(object.mapName) }
-            for pack in Set(map.segments.lazy.joined().map(\.pack)) { names.insert(pack.packName) }
+        /// Consecutive backups share most segments, each of which is read once.
+        mutating func add(_ manifest: Manifest, _ objects: ObjectAccess) throws {
+            var maps: Set<PackName> = []
+            var packs: Set<PackName> = []
+            try objects.visitSegments(manifest, except: &segments) { segment, records in
+                maps.insert(segment.object)
+                for record in records { packs.insert(record.pack) }
+            }
+            for map in maps { names.insert(map.mapName) }
+            for pack in packs { names.insert(pack.packName) }
         }
     }
 
