@@ -46,7 +46,8 @@ final class BackupLog {
         return found
     }
 
-    /// The state of the log.
+    /// The state of the log. Its entries, except `head`, are without claims and payload: all of them may not fit in
+    /// memory.
     struct State {
         /// Its greatest number; 0 if it is empty.
         var last: UInt64 = 0
@@ -54,6 +55,8 @@ final class BackupLog {
         var head: LogEntry?
         /// The entries that are backups and count, ascending.
         var backups: [LogEntry] = []
+        /// What the manifests of entries say, by number. Those that cannot be read are left out.
+        var summaries: [UInt64: BackupRepository.Backup] = [:]
         /// The numbers of entries that exist, cannot be read, and may be backups.
         var damaged: [UInt64] = []
         /// All other entries.
@@ -64,7 +67,7 @@ final class BackupLog {
         var state = State()
         var entries: [LogEntry] = []
         for number in try numbers() {
-            guard let entry = try entry(number) else {
+            guard var entry = try entry(number) else {
                 // Otherwise it has been deleted, and the list is old.
                 if try store.byteCount(of: ObjectName.entry(number)) != nil {
                     state.damaged.append(number)
@@ -74,6 +77,10 @@ final class BackupLog {
             }
             state.last = number
             state.head = entry
+            if entry.kind == .backup, let manifest = try? Manifest(entry.payload) {
+                state.summaries[number] = BackupRepository.Backup(entry, manifest)
+            }
+            (entry.claims, entry.payload) = ([], [])
             entries.append(entry)
         }
         // Each entry names the newest backup before it.

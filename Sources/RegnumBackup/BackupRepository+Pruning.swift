@@ -33,13 +33,15 @@ extension BackupRepository {
         var needed = NeededObjects()
         var doomed: [UInt64] = []
         for (index, entry) in state.backups.enumerated() {
-            let manifest = try? Manifest(entry.payload)
+            let backup = state.summaries[entry.number]
             if keptIndexes.contains(index) || entry.time > young {
-                guard let manifest else { throw BackupError.damaged("the manifest of backup \(entry.number)") }
-                result.kept.append(Backup(entry, manifest))
-                if !isRehearsal { try needed.add(manifest, objects) }
+                guard let backup else {
+                    throw BackupError.damaged("the manifest of backup \(entry.number) cannot be read")
+                }
+                result.kept.append(backup)
+                if !isRehearsal { try needed.add(try Manifest(try full(entry.number).payload), objects) }
             } else {
-                if let manifest { result.removed.append(Backup(entry, manifest)) }
+                if let backup { result.removed.append(backup) }
                 doomed.append(entry.number)
             }
         }

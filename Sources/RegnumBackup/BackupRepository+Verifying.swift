@@ -53,29 +53,35 @@ extension BackupRepository {
             result.findings.append(
                 Finding(object: ObjectName.entry(number), problem: "damaged", lostBackups: [number]))
         }
-        var entries: [LogEntry] = []
+        var readable: [UInt64] = []
         var segments: Set<Manifest.Segment> = []
         var records: Set<BlockRecord> = []
         var checkedMaps: Set<PackName> = []
-        for entry in state.backups {
-            guard try check(entry, healing, &result) else { continue }
+        let numbers = state.backups.map(\.number)
+        for number in numbers {
+            if try isPruned(number) { continue }
             result.backupCount += 1
-            let name = ObjectName.entry(entry.number)
+            let name = ObjectName.entry(number)
             do {
+                let entry = try full(number)
+                guard try check(entry, healing, &result) else {
+                    result.backupCount -= 1
+                    continue
+                }
                 let manifest = try Manifest(entry.payload)
                 for object in Set(manifest.segments.compactMap { $0?.object })
                 where checkedMaps.insert(object).inserted {
                     try check(object, healing, &result)
                 }
                 try objects.visitSegments(manifest, except: &segments) { _, blocks in records.formUnion(blocks) }
-                entries.append(entry)
+                readable.append(number)
             } catch let error as BackupError where error.code == .damaged {
-                result.findings.append(Finding(object: name, problem: error.message, lostBackups: [entry.number]))
+                result.findings.append(Finding(object: name, problem: error.message, lostBackups: [number]))
             }
         }
         let lost = try checkBlocks(records, &result, progress)
-        try report(lost, entries, healing ? others : [], &result)
-        if !result.findings.isEmpty { try forgetPruned(state.backups, &result) }
+        try report(lost, readable, healing ? others : [], &result)
+        if !result.findings.isEmpty { try forgetPruned(numbers, &result) }
         return result
     }
 
@@ -89,7 +95,6 @@ extension BackupRepository {
 
     /// Checks the entry of a backup. Returns false if a prune has deleted it.
     private func check(_ entry: LogEntry, _ healing: Bool, _ result: inout Verification) throws -> Bool {
-        if try isPruned(entry.number) { return false }
         let name = ObjectName.entry(entry.number)
         let count = result.findings.count
         try check(name, entry.bytes(hasher), healing, &result)
@@ -107,18 +112,18 @@ extension BackupRepository {
     }
 
     /// Removes the findings that concern only backups that were deleted since.
-    private func forgetPruned(_ entries: [LogEntry], _ result: inout Verification) throws {
+    private func forgetPruned(_ numbers: [UInt64], _ result: inout Verification) throws {
         var pruned: Set<UInt64> = []
         var needed: Set<String> = []
-        for entry in entries {
-            if try isPruned(entry.number) {
-                pruned.insert(entry.number)
-            } else if let manifest = try? Manifest(entry.payload) {
+        for number in numbers {
+            if try isPruned(number) {
+                pruned.insert(number)
+            } else if let entry = try log.entry(number), let manifest = try? Manifest(entry.payload) {
                 for segment in manifest.segments { if let segment { needed.insert(segment.object.mapName) } }
             }
         }
         if pruned.isEmpty { return }
-        result.backupCount = entries.count - pruned.count
+        result.backupCount = numbers.count - pruned.count
         result.findings = result.findings.compactMap { (finding: Finding) -> Finding? in
             var finding = finding
             let isCopy = finding.object.hasPrefix(ObjectName.copies)
@@ -184,10 +189,10 @@ extension BackupRepository {
 
     /// Adds findings for the lost blocks, after trying to get them from other repositories.
     private func report(
-        _ lost: [BlockRecord], _ entries: [LogEntry], _ others: [BackupRepository], _ result: inout Verification
+        _ lost: [BlockRecord], _ readable: [UInt64], _ others: [BackupRepository], _ result: inout Verification
     ) throws {
         if lost.isEmpty { return }
-        let needing = backups(entries, needing: Set(lost))
+        let needing = backups(readable, needing: Set(lost))
         let found = try others.isEmpty ? [:] : Self.blocks(lost, in: others, hasher)
         for (pack, records) in Self.byPack(lost) {
             let isPut = try records.contains { found[$0] != nil } && heal(pack, records, found)
@@ -205,12 +210,14 @@ extension BackupRepository {
 
     /// The numbers of the backups that need each of some blocks. Reads one page map after another: all of them may not
     /// fit in memory.
-    private func backups(_ entries: [LogEntry], needing lost: Set<BlockRecord>) -> [BlockRecord: [UInt64]] {
+    private func backups(_ numbers: [UInt64], needing lost: Set<BlockRecord>) -> [BlockRecord: [UInt64]] {
         var found: [BlockRecord: [UInt64]] = [:]
-        for entry in entries {
-            guard let manifest = try? Manifest(entry.payload), let map = try? objects.map(manifest) else { continue }
+        for number in numbers {
+            guard let entry = try? full(number), let manifest = try? Manifest(entry.payload),
+                let map = try? objects.map(manifest)
+            else { continue }
             for record in map.segments.joined() where lost.contains(record) {
-                found[record, default: []].append(entry.number)
+                found[record, default: []].append(number)
             }
         }
         return found
@@ -226,9 +233,9 @@ extension BackupRepository {
             for entry in try other.log.read().backups.reversed() {
                 let missing = wanted.filter { found[$0] == nil }
                 if missing.isEmpty { return found }
-                guard let manifest = try? Manifest(entry.payload), let map = try? other.objects.map(manifest) else {
-                    continue
-                }
+                guard let entry = try? other.full(entry.number), let manifest = try? Manifest(entry.payload),
+                    let map = try? other.objects.map(manifest)
+                else { continue }
                 for record in missing {
                     guard let there = map.record(at: record.page), there.isNamed(by: record.ref) else { continue }
                     try other.objects.read([there], in: there.pack, lost: { _ in }) { _, bytes in
@@ -285,9 +292,7 @@ extension BackupRepository {
         _ backup: Backup, key: EncryptionKey?, path: String, in fileSystem: any FileSystem
     ) throws -> [String] {
         if try isPruned(backup.number) { throw Self.deleted(backup) }
-        guard let entry = try log.entry(backup.number) else {
-            throw BackupError.damaged("the backup \(backup.number) cannot be read")
-        }
+        let entry = try full(backup.number)
         do { try restore(try Manifest(entry.payload), to: path, in: fileSystem) { _, _ in } } catch {
             if try isPruned(backup.number) { throw Self.deleted(backup) }
             throw error

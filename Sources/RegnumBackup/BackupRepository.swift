@@ -141,9 +141,8 @@ public final class BackupRepository {
 
     /// The backups, oldest first. Damaged ones are omitted: see `verify`.
     public func backups() throws -> [Backup] {
-        try log.read().backups.compactMap { entry in
-            (try? Manifest(entry.payload)).map { Backup(entry, $0) }
-        }
+        let state = try log.read()
+        return state.backups.compactMap { state.summaries[$0.number] }
     }
 
     // MARK: Making a backup
