@@ -59,6 +59,8 @@ final class BackupLog {
         var summaries: [UInt64: BackupRepository.Backup] = [:]
         /// The numbers of entries that exist, cannot be read, and may be backups.
         var damaged: [UInt64] = []
+        /// Those of backups that cannot be read, and that a later process did not find either.
+        var lost: [UInt64] = []
         /// All other entries.
         var others: [LogEntry] = []
     }
@@ -66,10 +68,15 @@ final class BackupLog {
     func read() throws -> State {
         var state = State()
         var entries: [LogEntry] = []
+        // Only backups have a copy.
+        var copied: Set<UInt64> = []
         for number in try numbers() {
             guard var entry = try entry(number) else {
+                let name = ObjectName.entry(number)
+                let hasCopy = try store.byteCount(of: ObjectName.copies + name) != nil
+                if hasCopy { copied.insert(number) }
                 // Otherwise it has been deleted, and the list is old.
-                if try store.byteCount(of: ObjectName.entry(number)) != nil {
+                if try hasCopy || store.byteCount(of: name) != nil {
                     state.damaged.append(number)
                     state.last = number
                 }
@@ -83,12 +90,14 @@ final class BackupLog {
             (entry.claims, entry.payload) = ([], [])
             entries.append(entry)
         }
-        // Each entry names the newest backup before it.
+        // Each entry names the newest backup before it that its process could read.
         let claims = state.head?.claims ?? []
         let counting = entries.filter { $0.counts(among: claims) }
-        state.damaged.removeAll { number in
+        let passed = state.damaged.filter { number in
             counting.first { $0.number > number }.map { $0.lastBackup < number } ?? false
         }
+        state.damaged.removeAll { passed.contains($0) }
+        state.lost = passed.filter { copied.contains($0) }
         for entry in entries {
             if entry.kind == .backup, entry.counts(among: claims) {
                 state.backups.append(entry)

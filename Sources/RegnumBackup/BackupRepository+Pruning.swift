@@ -17,8 +17,9 @@ extension BackupRepository {
         public internal(set) var objectCount = 0
     }
 
-    /// Removes the backups that `policy` does not keep, and everything that no other backup needs. With `isRehearsal`,
-    /// deletes nothing and returns what would be removed; objects are not counted then.
+    /// Removes the backups that `policy` does not keep, those whose manifests are lost, and everything that no other
+    /// backup needs. With `isRehearsal`, deletes nothing and returns what would be removed; objects are not counted
+    /// then.
     ///
     /// The newest backup and those of the last hour are always kept. Any number of processes may prune, and one may
     /// make backups in the meantime. If it is interrupted, all kept backups are still complete, and the next call
@@ -49,6 +50,9 @@ extension BackupRepository {
         // A damaged entry may be a backup that another copy of the repository can restore, so nothing is deleted for
         // it. The entries before the newest backup that are none are of no use.
         let newest = state.backups.last?.number ?? 0
+        doomed += state.lost.filter { number in
+            (state.backups + state.others).contains { $0.number > number && $0.time <= young }
+        }
         doomed += state.others.filter { $0.number < newest && $0.time <= young }.map(\.number)
         for number in doomed {
             try store.delete(ObjectName.copies + ObjectName.entry(number))

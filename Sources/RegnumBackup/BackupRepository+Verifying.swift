@@ -49,7 +49,7 @@ extension BackupRepository {
         var result = Verification()
         let state = try log.read()
         try check(ObjectName.repository, record, healing, &result)
-        for number in state.damaged {
+        for number in state.damaged + state.lost {
             result.findings.append(
                 Finding(object: ObjectName.entry(number), problem: "damaged", lostBackups: [number]))
         }

@@ -357,4 +357,26 @@ import Testing
         #expect(try run.repository(store).backups() == [])
         #expect(try run.repository(store).verify().findings.map(\.lostBackups) == [[backup.number]])
     }
+
+    @Test("A backup whose manifest is lost is reported until it is pruned, also after later backups")
+    func lostEntry() throws {
+        let run = try BackupRun(seed: 7)
+        let store = MemoryStore()
+        let lost = try #require(try run.repository(store).backUp(run.database))
+        for prefix in ["", ObjectName.copies] { store.flip(prefix + ObjectName.entry(lost.number), bit: 100) }
+        run.clock.advance(60_000_000)
+        // What followed it is gone: only the process that takes over next says what was the newest backup.
+        try store.delete(ObjectName.entry(lost.number + 1))
+        try run.commit(changes: 5)
+        let repository = try run.repository(store)
+        let next = try #require(try repository.backUp(run.database))
+        #expect(try repository.backups() == [next])
+        let result = try repository.verify()
+        #expect(!result.isRestorable)
+        #expect(result.findings.map(\.lostBackups) == [[lost.number]])
+        run.clock.advance(hours: 2)
+        try repository.prune(RetentionPolicy())
+        #expect(try repository.verify().findings == [])
+        try run.expectRestored(next, from: repository)
+    }
 }
