@@ -126,11 +126,12 @@ final class BackupLog {
 
     // MARK: The lease
 
-    /// Takes over the log. Throws `.inUse` if another process holds the lease.
+    /// Takes over the log. Throws `.inUse` if another process holds the lease. An entry of the same owner is one whose
+    /// put seemed to fail.
     func claim(owner: SIMD2<UInt64>, duration: Int64) throws -> Lease {
         var (last, head, first) = try readEnd()
         while true {
-            if let head, head.number == last, !head.isOver(at: now()) {
+            if let head, head.number == last, head.owner != owner, !head.isOver(at: now()) {
                 throw BackupError(
                     .inUse,
                     "Another process is making backups to the repository: it has the lease for "

@@ -327,6 +327,18 @@ import Testing
         #expect(!entry.counts(among: [10, 12]))
     }
 
+    @Test("A process that has lost a reply does not wait for a lease of its own", arguments: 0..<12)
+    func ownLease(call: Int) throws {
+        let run = try BackupRun(seed: 8)
+        let store = FaultStore(MemoryStore())
+        let repository = try run.repository(store)
+        store.set { $0.faults = [$0.calls + call: .replyLost] }
+        do { try repository.backUp(run.database) } catch is StoreFailure {}
+        store.set { $0.faults = [:] }
+        try repository.backUp(run.database)
+        #expect(try repository.backups().map(\.version) == [run.database.newestVersion])
+    }
+
     @Test("A put whose reply was lost is recognized")
     func lostReply() throws {
         let run = try BackupRun(seed: 3)
