@@ -52,7 +52,8 @@ import Testing
             }
             let found = winners.all
             #expect(found.count == 1)
-            #expect(try DirectoryStore(folder).get("log/1") == [UInt8](repeating: UInt8(found.first ?? 0), count: 5000))
+            let stored = try DirectoryStore(folder).get("log/1")
+            #expect(stored == [UInt8](repeating: UInt8(found.first ?? 0), count: 5000))
         }
     }
 
