@@ -46,7 +46,8 @@ final class BackupLog {
         return found
     }
 
-    /// The state of the log.
+    /// The state of the log. Its entries, except `head`, are without claims and payload: all of them may not fit in
+    /// memory.
     struct State {
         /// Its greatest number; 0 if it is empty.
         var last: UInt64 = 0
@@ -54,8 +55,12 @@ final class BackupLog {
         var head: LogEntry?
         /// The entries that are backups and count, ascending.
         var backups: [LogEntry] = []
+        /// What the manifests of entries say, by number. Those that cannot be read are left out.
+        var summaries: [UInt64: BackupRepository.Backup] = [:]
         /// The numbers of entries that exist, cannot be read, and may be backups.
         var damaged: [UInt64] = []
+        /// Those of backups that cannot be read, and that a later process did not find either.
+        var lost: [UInt64] = []
         /// All other entries.
         var others: [LogEntry] = []
     }
@@ -63,10 +68,15 @@ final class BackupLog {
     func read() throws -> State {
         var state = State()
         var entries: [LogEntry] = []
+        // Only backups have a copy.
+        var copied: Set<UInt64> = []
         for number in try numbers() {
-            guard let entry = try entry(number) else {
+            guard var entry = try entry(number) else {
+                let name = ObjectName.entry(number)
+                let hasCopy = try store.byteCount(of: ObjectName.copies + name) != nil
+                if hasCopy { copied.insert(number) }
                 // Otherwise it has been deleted, and the list is old.
-                if try store.byteCount(of: ObjectName.entry(number)) != nil {
+                if try hasCopy || store.byteCount(of: name) != nil {
                     state.damaged.append(number)
                     state.last = number
                 }
@@ -74,12 +84,20 @@ final class BackupLog {
             }
             state.last = number
             state.head = entry
+            if entry.kind == .backup, let manifest = try? Manifest(entry.payload) {
+                state.summaries[number] = BackupRepository.Backup(entry, manifest)
+            }
+            (entry.claims, entry.payload) = ([], [])
             entries.append(entry)
         }
-        // Each entry names the newest backup before it.
-        state.damaged.removeAll { number in entries.first { $0.number > number }.map { $0.lastBackup < number } ?? false
-        }
+        // Each entry names the newest backup before it that its process could read.
         let claims = state.head?.claims ?? []
+        let counting = entries.filter { $0.counts(among: claims) }
+        let passed = state.damaged.filter { number in
+            counting.first { $0.number > number }.map { $0.lastBackup < number } ?? false
+        }
+        state.damaged.removeAll { passed.contains($0) }
+        state.lost = passed.filter { copied.contains($0) }
         for entry in entries {
             if entry.kind == .backup, entry.counts(among: claims) {
                 state.backups.append(entry)
@@ -108,11 +126,12 @@ final class BackupLog {
 
     // MARK: The lease
 
-    /// Takes over the log. Throws `.inUse` if another process holds the lease.
+    /// Takes over the log. Throws `.inUse` if another process holds the lease. An entry of the same owner is one whose
+    /// put seemed to fail.
     func claim(owner: SIMD2<UInt64>, duration: Int64) throws -> Lease {
         var (last, head, first) = try readEnd()
         while true {
-            if let head, head.number == last, !head.isOver(at: now()) {
+            if let head, head.number == last, head.owner != owner, !head.isOver(at: now()) {
                 throw BackupError(
                     .inUse,
                     "Another process is making backups to the repository: it has the lease for "
@@ -140,6 +159,12 @@ final class BackupLog {
         let claims = head?.claims ?? []
         if claims.count < claimLimit { return claims }
         return Array(claims[(claims.lastIndex { $0 <= first } ?? 0)...])
+    }
+
+    /// True if another process had taken over before this entry was put: the first entry of its number was deleted.
+    func isVoid(_ entry: LogEntry) throws -> Bool {
+        guard let head = try readEnd().head, head.number > entry.number else { return false }
+        return !entry.counts(among: head.claims)
     }
 
     /// True if the entry with that number has these bytes: a put that seemed to fail has succeeded.
@@ -172,6 +197,9 @@ final class Lease {
     private(set) var last: LogEntry
     /// Entries of this lease that are no backups, oldest first.
     private var others: [(number: UInt64, time: Int64)]
+    /// True if the lease was over for a while, so that another process may have taken over and its entries may be
+    /// deleted by now: then no free number proves that there was none.
+    private var isDoubtful = false
 
     init(_ log: BackupLog, _ claim: LogEntry) {
         self.log = log
@@ -205,10 +233,16 @@ final class Lease {
                 duration: last.duration, claims: last.claims)
             entry.payload = payload
             entry.follow(last, log.hasher)
+            if last.isOver(at: entry.time) { isDoubtful = true }
             let bytes = entry.bytes(log.hasher)
             if try log.store.putIfAbsent(ObjectName.entry(entry.number), bytes)
                 || log.isStored(bytes, entry.number)
             {
+                if isDoubtful, try log.isVoid(entry) {
+                    state = .fenced
+                    throw fencedError
+                }
+                isDoubtful = false
                 advance(to: entry)
                 return entry
             }

@@ -39,6 +39,9 @@ extension BackupRepository {
     }
 
     private static let pollNanoseconds: UInt64 = 50_000_000
+    /// The time from the end of a backup to the next one. Each backup adds an entry to the log, which stays for an hour
+    /// at least.
+    private static let gatheringNanoseconds: UInt64 = 400_000_000
     /// The pause after a failure.
     private static let longestPause: UInt64 = 5_000_000_000
 
@@ -52,6 +55,7 @@ extension BackupRepository {
         var pause = Self.pollNanoseconds
         while !isEnded() {
             var event: FollowEvent?
+            var isBackedUp = false
             do {
                 let held = try lease ?? log.claim(owner: owner, duration: options.leaseDuration)
                 lease = held
@@ -62,6 +66,7 @@ extension BackupRepository {
                     }
                     followed.noteBackup()
                     event = backup.map { FollowEvent.backedUp($0) }
+                    isBackedUp = true
                 }
                 pause = Self.pollNanoseconds
             } catch is Ended { return } catch {
@@ -71,7 +76,7 @@ extension BackupRepository {
                 pause = min(pause * 2, Self.longestPause)
             }
             if let event { try report(event) }
-            Self.sleep(pause, isEnded)
+            Self.sleep(isBackedUp ? Self.gatheringNanoseconds : pause, isEnded)
         }
     }
 

@@ -17,8 +17,9 @@ extension BackupRepository {
         public internal(set) var objectCount = 0
     }
 
-    /// Removes the backups that `policy` does not keep, and everything that no other backup needs. With `isRehearsal`,
-    /// deletes nothing and returns what would be removed; objects are not counted then.
+    /// Removes the backups that `policy` does not keep, those whose manifests are lost, and everything that no other
+    /// backup needs. With `isRehearsal`, deletes nothing and returns what would be removed; objects are not counted
+    /// then.
     ///
     /// The newest backup and those of the last hour are always kept. Any number of processes may prune, and one may
     /// make backups in the meantime. If it is interrupted, all kept backups are still complete, and the next call
@@ -33,13 +34,15 @@ extension BackupRepository {
         var needed = NeededObjects()
         var doomed: [UInt64] = []
         for (index, entry) in state.backups.enumerated() {
-            let manifest = try? Manifest(entry.payload)
+            let backup = state.summaries[entry.number]
             if keptIndexes.contains(index) || entry.time > young {
-                guard let manifest else { throw BackupError.damaged("the manifest of backup \(entry.number)") }
-                result.kept.append(Backup(entry, manifest))
-                if !isRehearsal { try needed.add(manifest, try objects.map(manifest)) }
+                guard let backup else {
+                    throw BackupError.damaged("the manifest of backup \(entry.number) cannot be read")
+                }
+                result.kept.append(backup)
+                if !isRehearsal { try needed.add(try Manifest(try full(entry.number).payload), objects) }
             } else {
-                if let manifest { result.removed.append(Backup(entry, manifest)) }
+                if let backup { result.removed.append(backup) }
                 doomed.append(entry.number)
             }
         }
@@ -47,10 +50,15 @@ extension BackupRepository {
         // A damaged entry may be a backup that another copy of the repository can restore, so nothing is deleted for
         // it. The entries before the newest backup that are none are of no use.
         let newest = state.backups.last?.number ?? 0
+        doomed += state.lost.filter { number in
+            (state.backups + state.others).contains { $0.number > number && $0.time <= young }
+        }
         doomed += state.others.filter { $0.number < newest && $0.time <= young }.map(\.number)
         for number in doomed {
             try store.delete(ObjectName.copies + ObjectName.entry(number))
             try store.delete(ObjectName.entry(number))
+            // `verify` may have put a missing copy again in the meantime.
+            try store.delete(ObjectName.copies + ObjectName.entry(number))
             log.forget(number)
         }
         if state.damaged.isEmpty, let head = state.head {
@@ -61,10 +69,18 @@ extension BackupRepository {
 
     private struct NeededObjects {
         var names: Set<String> = []
+        private var segments: Set<Manifest.Segment> = []
 
-        mutating func add(_ manifest: Manifest, _ map: PageMap) throws {
-            for object in Set(manifest.segments.compactMap { $0?.object }) { names.insert(object.mapName) }
-            for pack in Set(map.segments.lazy.joined().map(\.pack)) { names.insert(pack.packName) }
+        /// Consecutive backups share most segments, each of which is read once.
+        mutating func add(_ manifest: Manifest, _ objects: ObjectAccess) throws {
+            var maps: Set<PackName> = []
+            var packs: Set<PackName> = []
+            try objects.visitSegments(manifest, except: &segments) { segment, records in
+                maps.insert(segment.object)
+                for record in records { packs.insert(record.pack) }
+            }
+            for map in maps { names.insert(map.mapName) }
+            for pack in packs { names.insert(pack.packName) }
         }
     }
 

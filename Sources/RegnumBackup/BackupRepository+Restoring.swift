@@ -132,7 +132,8 @@ extension BackupRepository {
     // MARK: Finding
 
     func find(_ point: Point) throws -> (LogEntry, Manifest) {
-        let entries = try log.read().backups
+        let state = try log.read()
+        let entries = state.backups
         let found: LogEntry?
         switch point {
         case .newest: found = entries.last
@@ -140,18 +141,29 @@ extension BackupRepository {
             let time = Int64(clamping: (date.timeIntervalSince1970 * 1e6).rounded())
             found = entries.last { $0.time <= time }
         case .version(let version):
-            found = entries.last { (try? Manifest($0.payload))?.version == version }
+            found = entries.last { state.summaries[$0.number]?.version == version }
         case .number(let number): found = entries.last { $0.number == number }
         }
-        guard let found else { throw Self.noSuchBackup(point, entries) }
-        return (found, try Manifest(found.payload))
+        guard let found else { throw Self.noSuchBackup(point, state) }
+        let entry = try full(found.number)
+        return (entry, try Manifest(entry.payload))
     }
 
-    private static func noSuchBackup(_ point: Point, _ entries: [LogEntry]) -> BackupError {
-        guard let first = entries.first else { return BackupError(.noSuchBackup, "The repository has no backups.") }
+    /// Returns the entry of a backup with its payload. Throws `.damaged`.
+    func full(_ number: UInt64) throws -> LogEntry {
+        guard let entry = try log.entry(number) else {
+            throw BackupError.damaged("the manifest of backup \(number) cannot be read")
+        }
+        return entry
+    }
+
+    private static func noSuchBackup(_ point: Point, _ state: BackupLog.State) -> BackupError {
+        guard let first = state.backups.first else {
+            return BackupError(.noSuchBackup, "The repository has no backups.")
+        }
         switch point {
         case .version(let version):
-            let versions = entries.compactMap { (try? Manifest($0.payload))?.version }
+            let versions = state.backups.compactMap { state.summaries[$0.number]?.version }
             let below = versions.last { $0 < version }.map { "\($0)" } ?? "none"
             let above = versions.first { $0 > version }.map { "\($0)" } ?? "none"
             return BackupError(

@@ -2,7 +2,8 @@
 // A repository: backups of one database in a store, each of which can be restored on its own. A backup stores only the
 // blocks that no earlier one has.
 //
-//   repository                  u64 "RGNBKUP" · u32 format, 1 · 2 u64 seed of the hashes · i64 time · digest
+//   repository                  u64 "RGNBKUP" · u32 format, 1 · 2 u64 seed of the hashes · i64 time · digest; a copy in
+//                               copies/repository
 //   log/<number>                the backups, and the lease (LogEntry); a copy of each backup in copies/log/
 //   maps/<token>-<digest>       segments of page maps (PageMap); copies in copies/maps/
 //   packs/<token>-<digest>      blocks, as they are in the file; copies/packs/ has those that were healed
@@ -54,6 +55,8 @@ public final class BackupRepository {
     }
 
     let store: any BackupStore
+    /// The bytes of the object 'repository'.
+    let record: [UInt8]
     let hasher: Hasher128
     let log: BackupLog
     let objects: ObjectAccess
@@ -73,16 +76,40 @@ public final class BackupRepository {
     package init(_ store: any BackupStore, creating: Bool, options: Options) throws {
         self.store = store
         self.options = options
-        var found = try store.get(ObjectName.repository)
+        var found = try Self.find(store)
         if found == nil {
             guard creating else { throw BackupError(.noRepository, "There is no repository of backups.") }
             _ = try store.putIfAbsent(ObjectName.repository, Self.newRecord(options.clock()))
             // That of another process, if it was faster.
-            found = try store.get(ObjectName.repository)
+            found = try Self.find(store)
         }
-        hasher = try Self.read(found ?? [])
+        guard let (record, hasher) = found else {
+            throw BackupError(.storage, "The store has lost the object 'repository'.")
+        }
+        self.record = record
+        self.hasher = hasher
+        // If this fails, the repository has no copy of its record, which `verify` reports.
+        if creating, (try? store.byteCount(of: Self.recordCopy)) == nil {
+            _ = try? store.putIfAbsent(Self.recordCopy, record)
+        }
         log = BackupLog(store, hasher, clock: options.clock, grace: options.grace)
         objects = ObjectAccess(store, hasher)
+    }
+
+    private static let recordCopy = ObjectName.copies + ObjectName.repository
+
+    /// Returns the record of the repository, from its copy if it is missing or damaged; nil if there is none.
+    private static func find(_ store: any BackupStore) throws -> (record: [UInt8], hasher: Hasher128)? {
+        var problem: BackupError?
+        for name in [ObjectName.repository, recordCopy] {
+            guard let bytes = try store.get(name) else { continue }
+            do { return (bytes, try read(bytes)) } catch let error as BackupError {
+                if error.code != .damaged { throw error }
+                problem = problem ?? error
+            }
+        }
+        if let problem { throw problem }
+        return nil
     }
 
     private static func newRecord(_ time: Int64) -> [UInt8] {
@@ -114,9 +141,8 @@ public final class BackupRepository {
 
     /// The backups, oldest first. Damaged ones are omitted: see `verify`.
     public func backups() throws -> [Backup] {
-        try log.read().backups.compactMap { entry in
-            (try? Manifest(entry.payload)).map { Backup(entry, $0) }
-        }
+        let state = try log.read()
+        return state.backups.compactMap { state.summaries[$0.number] }
     }
 
     // MARK: Making a backup

@@ -47,8 +47,8 @@ struct BackupWriter {
             file: image.fileIdentifier, version: image.version, storedByteCount: Int64(storedByteCount),
             isEncrypted: image.isEncrypted, catalogTag: SIMD2(image.catalog.tagLow, image.catalog.tagHigh),
             pageCount: ending.highWater,
-            parts: ending.blocks.map { Manifest.Part(offset: $0.ref.page << 12, bytes: $0.bytes) }
-                + ending.head.map { Manifest.Part(offset: UInt64($0.offset), bytes: $0.bytes) },
+            parts: ending.blocks.flatMap { Manifest.Part.parts($0.bytes, at: $0.ref.page << 12) }
+                + ending.head.flatMap { Manifest.Part.parts($0.bytes, at: UInt64($0.offset)) },
             segments: try putMap(PageMap(kept + stored), base, map))
     }
 

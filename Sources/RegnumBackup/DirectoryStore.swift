@@ -3,17 +3,27 @@
 // step, by a rename that fails if the name is taken.
 
 public import Foundation
-internal import RegnumSystem
+package import RegnumSystem
+internal import Synchronization
 
 /// The objects of a repository as files of a folder: on a local disk, or mounted by NFS or sshfs.
 ///
 /// Any thread. Errors are `BackupError` with the code `.storage`.
 public final class DirectoryStore: BackupStore {
     private let root: String
-    private let files = PosixFileSystem.shared
+    private let files: any FileSystem
+    /// The folders whose names this object has made durable.
+    private let durable = Mutex<Set<String>>([])
 
     /// A store in the folder at `url`, which is created with the first object.
-    public init(_ url: URL) { root = url.standardizedFileURL.path }
+    public convenience init(_ url: URL) {
+        self.init(url.standardizedFileURL.path, in: PosixFileSystem.shared)
+    }
+
+    package init(_ root: String, in files: any FileSystem) {
+        self.root = root
+        self.files = files
+    }
 
     private func path(_ name: String) -> String { root + "/" + name }
 
@@ -32,10 +42,20 @@ public final class DirectoryStore: BackupStore {
                     continue
                 }
                 let isFolder = try wrapping { try files.status(place + "/" + entry)?.kind == .directory }
-                if isFolder { folders.append(folder + entry + "/") } else { names.append(folder + entry) }
+                if !isFolder {
+                    names.append(folder + entry)
+                } else if !Self.isLink(place + "/" + entry) {
+                    folders.append(folder + entry + "/")
+                }
             }
         }
         return names
+    }
+
+    /// True for a symbolic link. A list does not follow one to a folder: what is there is not of this store, and would
+    /// be deleted with its objects.
+    private static func isLink(_ path: String) -> Bool {
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: path)) != nil
     }
 
     /// The names in a folder; none if it does not exist.
@@ -87,8 +107,7 @@ public final class DirectoryStore: BackupStore {
             let target = path(name)
             if try files.status(target) != nil { return false }
             let folder = String(target[..<(target.lastIndex(of: "/") ?? target.startIndex)])
-            let isNewFolder = try files.status(folder) == nil
-            if isNewFolder { try files.makeDirectories(folder) }
+            try makeFolder(folder)
             let temporary = target + "." + String(UInt64.random(in: 0 ... .max), radix: 16) + Self.unfinished
             let file = try files.open(temporary, .createNew(permissions: 0o600))
             do {
@@ -105,9 +124,30 @@ public final class DirectoryStore: BackupStore {
                 throw error
             }
             try files.syncName(of: target)
-            if isNewFolder { try files.syncName(of: folder) }
             return true
         }
+    }
+
+    /// Makes a folder of the store and those that contain it, if they are missing, and their names durable. Also if
+    /// they exist: a process that made them may have ended before that.
+    private func makeFolder(_ folder: String) throws(SystemError) {
+        var missing: [String] = []
+        var place = folder
+        while place != parentPath(place), try files.status(place) == nil {
+            missing.append(place)
+            place = parentPath(place)
+        }
+        if missing.isEmpty, durable.withLock({ $0.contains(folder) }) { return }
+        if !missing.isEmpty { try files.makeDirectories(folder) }
+        var names = Set(missing)
+        place = folder
+        while place.utf8.count > root.utf8.count {
+            names.insert(place)
+            place = parentPath(place)
+        }
+        names.insert(root)
+        for name in names.sorted() { try files.syncName(of: name) }
+        durable.withLock { _ = $0.insert(folder) }
     }
 
     public func delete(_ name: String) throws {

@@ -95,15 +95,19 @@ struct LogEntry: Sendable, Equatable {
         self.claims = claims
     }
 
-    /// True if an entry counts, according to the claims that the newest entry lists. An entry before all of them was
-    /// judged earlier.
+    /// True if an entry counts, according to the claims that the newest entry lists. One before all of them
+    /// was put late.
     func counts(among claims: [UInt64]) -> Bool {
-        claims.last { $0 <= number } ?? token == token
+        claims.last { $0 <= number } == token
     }
 
+    /// A time further in the future than this comes from a wrong clock.
+    private static let longestSkew: Int64 = 3_600_000_000
+
     /// True if another process may take over at that time. Clocks of different machines may differ: the lease only
-    /// avoids useless work, and the log excludes the other process in any case.
+    /// avoids useless work, and the log excludes the other process in any case. A process whose clock is behind waits
+    /// for one whose clock is ahead; otherwise each would take over from the other, and no backup would be finished.
     func isOver(at now: Int64) -> Bool {
-        kind == .release || now >= time &+ duration || now &+ duration < time
+        kind == .release || now >= time &+ duration || now &+ max(duration, Self.longestSkew) < time
     }
 }

@@ -28,7 +28,8 @@ struct Manifest: Sendable, Equatable {
     var catalogTag: SIMD2<UInt64>
     /// The length of the file in pages.
     var pageCount: UInt64
-    /// Blocks made for the backup, then the slot, the header's copy and the header, in the order of writing.
+    /// Blocks made for the backup, then the slot, the header's copy and the header, in the order of writing. The rest of
+    /// their pages is zero.
     var parts: [Part]
     /// By number; nil if no block begins in a segment.
     var segments: [Segment?]
@@ -116,5 +117,20 @@ struct Manifest: Sendable, Equatable {
         else {
             throw BackupError.damaged("a manifest has impossible numbers")
         }
+    }
+}
+
+extension Manifest.Part {
+    /// The parts of some bytes without long runs of zeros, of which most pages consist: a new file has zeros there.
+    static func parts(_ bytes: [UInt8], at offset: UInt64) -> [Manifest.Part] {
+        var pieces: [Range<Int>] = []
+        for index in bytes.indices where bytes[index] != 0 {
+            if let last = pieces.last, index - last.upperBound < 64 {
+                pieces[pieces.count - 1] = last.lowerBound..<index + 1
+            } else {
+                pieces.append(index..<index + 1)
+            }
+        }
+        return pieces.map { Manifest.Part(offset: offset + UInt64($0.lowerBound), bytes: Array(bytes[$0])) }
     }
 }

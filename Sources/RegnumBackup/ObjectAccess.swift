@@ -30,6 +30,20 @@ final class ObjectAccess {
         return PageMap(segments: found)
     }
 
+    /// Calls `body` with each segment of a page map that is not in `seen`, and its blocks. Adds them to `seen`. Throws
+    /// `.damaged`.
+    func visitSegments(
+        _ manifest: Manifest, except seen: inout Set<Manifest.Segment>,
+        _ body: (Manifest.Segment, [BlockRecord]) throws -> Void
+    ) throws {
+        defer { maps = [:] }
+        for (number, segment) in manifest.segments.enumerated() {
+            guard let segment, !seen.contains(segment) else { continue }
+            try body(segment, try records(segment, number))
+            seen.insert(segment)
+        }
+    }
+
     private func records(_ segment: Manifest.Segment, _ number: Int) throws -> [BlockRecord] {
         if let known = segments[segment] { return known }
         for name in [segment.object.mapName, ObjectName.copies + segment.object.mapName] {

@@ -51,6 +51,42 @@ import Testing
         #expect(complete.storedByteCount * 4 > first.storedByteCount * 3)
     }
 
+    @Test("The parts of a page are its bytes without long runs of zeros")
+    func parts() {
+        var page = [UInt8](repeating: 0, count: 4096)
+        #expect(Manifest.Part.parts(page, at: 8192) == [])
+        page[0] = 1
+        page[40] = 2
+        page[200] = 3
+        page[4095] = 4
+        let parts = Manifest.Part.parts(page, at: 8192)
+        #expect(parts.map(\.offset) == [8192, 8392, 12_287])
+        #expect(parts.map(\.bytes.count) == [41, 1, 1])
+        var copy = [UInt8](repeating: 0, count: 4096)
+        for part in parts {
+            let start = Int(part.offset) - 8192
+            copy.replaceSubrange(start..<start + part.bytes.count, with: part.bytes)
+        }
+        #expect(copy == page)
+    }
+
+    @Test("Listing backups keeps no manifests in memory, and those of a plain file have no empty pages")
+    func listing() throws {
+        let run = try BackupRun(seed: 19)
+        let store = MemoryStore()
+        let repository = try run.repository(store)
+        for _ in 0..<5 {
+            try run.commit(changes: 5)
+            try repository.backUp(run.database)
+        }
+        let state = try repository.log.read()
+        #expect(state.backups.count == 5)
+        let long = (state.backups + state.others).filter { !$0.payload.isEmpty || !$0.claims.isEmpty }
+        #expect(long == [])
+        #expect(store.byteCount(below: "copies/log/") < 5 * 4096)
+        #expect(try run.repository(store).backups().map(\.version) == Array(run.versions.keys.sorted().suffix(5)))
+    }
+
     @Test("The packs of the newest backup are not much longer than its blocks")
     func renewal() throws {
         let run = try BackupRun(seed: 13)
@@ -169,6 +205,8 @@ import Testing
         _ = try BackupRepository(store)
         let damaged = store.copy()
         damaged.flip("repository", bit: 8 * 14)
+        _ = try BackupRepository(damaged)
+        damaged.flip("copies/repository", bit: 8 * 14)
         #expect {
             _ = try BackupRepository(damaged)
         } throws: { ($0 as? BackupError)?.code == .damaged }
@@ -181,6 +219,10 @@ import Testing
 }
 
 @Suite struct LeaseTests {
+    private func payloads(_ log: BackupLog, _ entries: [LogEntry]) throws -> [[UInt8]] {
+        try entries.compactMap { try log.entry($0.number)?.payload }
+    }
+
     private func log(_ run: BackupRun, _ store: any BackupStore) throws -> (BackupLog, SIMD2<UInt64>) {
         let repository = try run.repository(store)
         return (repository.log, repository.owner)
@@ -204,7 +246,7 @@ import Testing
         } throws: { ($0 as? BackupError)?.code == .fenced }
         #expect(old.state == .fenced)
         try new.append(.backup, payload: [2])
-        #expect(try first.read().backups.map(\.payload) == [[2]])
+        #expect(try payloads(first, first.read().backups) == [[2]])
         new.release()
         _ = try first.claim(owner: firstOwner, duration: 30_000_000)
     }
@@ -221,9 +263,81 @@ import Testing
         try new.append(.backup, payload: [1])
         // All that says so is deleted.
         try store.delete(ObjectName.entry(2))
-        try old.append(.backup, payload: [9])
-        #expect(try second.read().backups.map(\.payload) == [[1]])
-        #expect(try second.read().others.map(\.payload).contains([9]))
+        #expect {
+            try old.append(.backup, payload: [9])
+        } throws: { ($0 as? BackupError)?.code == .fenced }
+        #expect(try payloads(second, second.read().backups) == [[1]])
+        #expect(try payloads(second, second.read().others).contains([9]))
+    }
+
+    @Test("A backup that was overtaken fails, also if everything that says so was pruned")
+    func overtaken() throws {
+        let run = try BackupRun(seed: 5)
+        try run.commit(changes: 100)
+        let store = MemoryStore()
+        let slow = try run.repository(store, packByteCount: 16 << 10)
+        let other = try run.repository(store)
+        var isOvertaken = false
+        do {
+            try slow.backUp(run.database) { _ in
+                if isOvertaken { return }
+                isOvertaken = true
+                for _ in 0..<4 {
+                    run.clock.advance(hours: 2)
+                    try run.commit(changes: 5)
+                    try other.backUp(run.database)
+                }
+                run.clock.advance(hours: 2)
+                try other.prune(RetentionPolicy())
+            }
+            Issue.record("a backup that does not exist was reported")
+        } catch let error as BackupError { #expect(error.code == .fenced) }
+        #expect(isOvertaken)
+        let backups = try run.repository(store).backups()
+        #expect(backups.count == 1)
+        try run.expectRestored(try #require(backups.first), from: other)
+    }
+
+    @Test("A process whose clock is behind waits for one whose clock is ahead, unless that clock is wrong")
+    func clocks() throws {
+        let run = try BackupRun(seed: 6)
+        let store = MemoryStore()
+        let clock = TestClock()
+        clock.advance(60_000_000)
+        var options = run.options()
+        options.clock = { clock.now }
+        let ahead = try BackupRepository(store, creating: true, options: options)
+        let (behind, owner) = try log(run, store)
+        let lease = try ahead.log.claim(owner: ahead.owner, duration: 30_000_000)
+        #expect {
+            try behind.claim(owner: owner, duration: 30_000_000)
+        } throws: { ($0 as? BackupError)?.code == .inUse }
+        try lease.append(.beat)
+        run.clock.advance(91_000_000)
+        try behind.claim(owner: owner, duration: 30_000_000).release()
+        clock.advance(hours: 24)
+        _ = try ahead.log.claim(owner: ahead.owner, duration: 30_000_000)
+        _ = try behind.claim(owner: owner, duration: 30_000_000)
+    }
+
+    @Test("An entry before all listed claims does not count")
+    func unlisted() {
+        let entry = LogEntry(.backup, number: 4, token: 3, owner: [1, 2], time: 0, duration: 1, claims: [3])
+        #expect(entry.counts(among: [3, 10]))
+        #expect(!entry.counts(among: [4, 10]))
+        #expect(!entry.counts(among: [10, 12]))
+    }
+
+    @Test("A process that has lost a reply does not wait for a lease of its own", arguments: 0..<12)
+    func ownLease(call: Int) throws {
+        let run = try BackupRun(seed: 8)
+        let store = FaultStore(MemoryStore())
+        let repository = try run.repository(store)
+        store.set { $0.faults = [$0.calls + call: .replyLost] }
+        do { try repository.backUp(run.database) } catch is StoreFailure {}
+        store.set { $0.faults = [:] }
+        try repository.backUp(run.database)
+        #expect(try repository.backups().map(\.version) == [run.database.newestVersion])
     }
 
     @Test("A put whose reply was lost is recognized")
@@ -237,7 +351,7 @@ import Testing
         try lease.append(.backup, payload: [2])
         store.set { $0.faults = [$0.calls: .duplicated] }
         try lease.append(.backup, payload: [3])
-        #expect(try log.read().backups.map(\.payload) == [[1], [2], [3]])
+        #expect(try payloads(log, log.read().backups) == [[1], [2], [3]])
     }
 
     @Test("Changed bytes of an entry are noticed, and its copy is read")
@@ -255,5 +369,27 @@ import Testing
         store.flip(ObjectName.entry(backup.number), bit: 100)
         #expect(try run.repository(store).backups() == [])
         #expect(try run.repository(store).verify().findings.map(\.lostBackups) == [[backup.number]])
+    }
+
+    @Test("A backup whose manifest is lost is reported until it is pruned, also after later backups")
+    func lostEntry() throws {
+        let run = try BackupRun(seed: 7)
+        let store = MemoryStore()
+        let lost = try #require(try run.repository(store).backUp(run.database))
+        for prefix in ["", ObjectName.copies] { store.flip(prefix + ObjectName.entry(lost.number), bit: 100) }
+        run.clock.advance(60_000_000)
+        // What followed it is gone: only the process that takes over next says what was the newest backup.
+        try store.delete(ObjectName.entry(lost.number + 1))
+        try run.commit(changes: 5)
+        let repository = try run.repository(store)
+        let next = try #require(try repository.backUp(run.database))
+        #expect(try repository.backups() == [next])
+        let result = try repository.verify()
+        #expect(!result.isRestorable)
+        #expect(result.findings.map(\.lostBackups) == [[lost.number]])
+        run.clock.advance(hours: 2)
+        try repository.prune(RetentionPolicy())
+        #expect(try repository.verify().findings == [])
+        try run.expectRestored(next, from: repository)
     }
 }

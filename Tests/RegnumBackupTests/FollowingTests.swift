@@ -95,6 +95,20 @@ import Testing
         #expect(found == run.state)
     }
 
+    @Test("Commits that come fast do not fill the repository with backups")
+    func gathering() throws {
+        let run = try BackupRun(seed: 5)
+        var count = 0
+        let start = MonotonicClock.now()
+        try follow(run, MemoryStore(), isEnded: { count == 4 }) { event in
+            guard case .backedUp = event else { return }
+            count += 1
+            try run.commit(changes: 1)
+        }
+        #expect(count == 4)
+        #expect(MonotonicClock.now() - start >= 1_000_000_000)
+    }
+
     @Test("An error of the callback ends it")
     func ended() throws {
         let run = try BackupRun(seed: 4)

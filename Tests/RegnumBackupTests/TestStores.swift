@@ -66,6 +66,28 @@ enum StoreFault: CaseIterable, Sendable {
 
 struct StoreFailure: Error {}
 
+/// Calls a closure before each object is read. Confined to its test.
+final class HookStore: BackupStore, @unchecked Sendable {
+    // Sendable: used on one thread.
+    let base: any BackupStore
+    var beforeGet: (String) throws -> Void = { _ in }
+
+    init(_ base: any BackupStore) { self.base = base }
+
+    func list(_ prefix: String) throws -> [String] { try base.list(prefix) }
+    func byteCount(of name: String) throws -> Int? { try base.byteCount(of: name) }
+    func get(_ name: String) throws -> [UInt8]? {
+        try beforeGet(name)
+        return try base.get(name)
+    }
+    func get(_ name: String, range: Range<Int>) throws -> [UInt8]? {
+        try beforeGet(name)
+        return try base.get(name, range: range)
+    }
+    func putIfAbsent(_ name: String, _ bytes: [UInt8]) throws -> Bool { try base.putIfAbsent(name, bytes) }
+    func delete(_ name: String) throws { try base.delete(name) }
+}
+
 /// Fails at chosen calls. Any thread.
 final class FaultStore: BackupStore {
     struct State: Sendable {

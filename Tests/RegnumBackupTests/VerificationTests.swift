@@ -97,11 +97,55 @@ import Testing
         let result = try damaged.verify(healing: true, from: [try run.repository(stores[1])])
         #expect(!result.findings.isEmpty)
         #expect(result.isRestorable)
-        let unhealed = result.findings.filter { !$0.isHealed }
-        #expect(unhealed.isEmpty, "\(unhealed)")
+        let left = result.findings.filter { !$0.isHealed }
+        #expect(left == [])
         let again = try run.repository(stores[0])
         #expect(try again.verify().isRestorable)
         #expect(try lost(run, again) == [])
+    }
+
+    @Test(
+        "A backup that is pruned in the meantime has no findings, and is not made to exist again",
+        arguments: ["log/", "copies/log/", "maps/", "packs/"])
+    func pruned(prefix: String) throws {
+        let base = MemoryStore()
+        let (run, repositories) = try filled(6, stores: [base])
+        run.clock.advance(hours: 2)
+        let store = HookStore(base)
+        let repository = try run.repository(store)
+        let old = try #require(try repositories[0].backups().first)
+        var isPruned = false
+        store.beforeGet = { name in
+            if isPruned || !name.hasPrefix(prefix) { return }
+            isPruned = true
+            try repositories[0].prune(RetentionPolicy())
+        }
+        let result = try repository.verify(healing: true)
+        #expect(isPruned)
+        #expect(result.findings == [])
+        #expect {
+            try repository.check(old, key: nil, path: "/check.realm", in: run.files)
+        } throws: { ($0 as? BackupError)?.code == .noSuchBackup }
+        let again = try run.repository(base)
+        #expect(try again.backups().count == 1)
+        #expect(try again.verify().findings == [])
+        #expect(base.names.filter { $0.hasPrefix("copies/log/") }.count == 1)
+    }
+
+    @Test("The record of the repository has a copy, from which it is healed")
+    func record() throws {
+        let store = MemoryStore()
+        let (run, repositories) = try filled(7, stores: [store])
+        let backups = try repositories[0].backups()
+        try store.delete("repository")
+        let repository = try run.repository(store)
+        #expect(try repository.backups() == backups)
+        #expect(try store.byteCount(of: "repository") == nil)
+        let result = try repository.verify(healing: true)
+        #expect(result.findings.map(\.object) == ["repository"])
+        #expect(result.isRestorable)
+        #expect(try store.get("repository") == store.get("copies/repository"))
+        #expect(try run.repository(store).verify().findings == [])
     }
 
     @Test("Damage without another copy is repaired for later backups by a complete one")

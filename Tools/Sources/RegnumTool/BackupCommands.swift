@@ -266,6 +266,8 @@ struct VerifyCommand: ParsableCommand {
             do {
                 let found = try repository.check(backup, encryptionKey: backup.isEncrypted ? key : nil, in: folder)
                 findings += found.map { "version \(backup.version): \($0)" }
+            } catch let error as BackupError where error.code == .noSuchBackup {
+                // Another process has pruned it since it was listed.
             } catch let error as BackupError where error.code == .damaged {
                 findings.append("version \(backup.version): \(error.message)")
             }
