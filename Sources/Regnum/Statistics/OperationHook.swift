@@ -29,6 +29,22 @@ package enum OperationOutcome {
     case failed(any Error)
 }
 
+extension OperationOutcome {
+    /// The text of the error of a failed operation. Messages that may contain values of objects (of duplicates, of
+    /// deletions that a rule denies, and of migrations that leave the file as it was) are replaced by the reason, unless
+    /// `showsValues`.
+    package static func words(for error: any Error, showsValues: Bool) -> String {
+        if showsValues { return "\(error)" }
+        if case .refused(let why, _)? = error as? EngineError { return "refused: \(why.rawValue)" }
+        if let error = error as? Realm.Error, reasonsWithValues.contains(error.reason) {
+            return "refused: \(error.reason.rawValue)"
+        }
+        return "\(error)"
+    }
+
+    private static let reasonsWithValues: Set<Realm.Error.Reason> = [.duplicateValues, .deniedDelete, .migrationFailed]
+}
+
 /// The file or the in-memory Realm of an operation, and the line that opened it.
 package struct OperationPlace: Sendable {
     /// The path or the identifier.
@@ -46,7 +62,8 @@ package protocol RunningOperation: AnyObject, Sendable {
     func end(_ outcome: OperationOutcome)
 }
 
-/// Receives the operations of the process. Any thread, with no lock held; must not use a Realm.
+/// Receives the operations of the process. Any thread. The caller holds no mutex, but the writer lock of the file if it
+/// writes or has just waited to write: an observer must neither write to the file nor wait for a thread that does.
 package protocol OperationObserver: Sendable {
     /// True if the observer also wants the queries that only look one value up in an index, which take about as long as
     /// it takes to observe them.
@@ -62,6 +79,8 @@ package enum OperationHook {
     private static let isInstalled = Atomic(false)
     private static let hasLookups = Atomic(false)
     private static let current = Lock<(any OperationObserver)?>(nil)
+    /// Not nil while the observer runs on the thread.
+    private static let mark = ThreadPointer()
 
     /// True if operations are observed. One load.
     @inline(__always)
@@ -73,19 +92,33 @@ package enum OperationHook {
 
     /// Replaces the observer; nil: none. Operations that run by then end at the observer that they began with.
     package static func install(_ observer: (any OperationObserver)?) {
-        current.withLock { current in
+        let lookups = observer?.observesLookups ?? false
+        let former = current.withLock { current in
+            let former = current
             current = observer
             isInstalled.store(observer != nil, ordering: .relaxed)
-            hasLookups.store(observer?.observesLookups ?? false, ordering: .relaxed)
+            hasLookups.store(lookups, ordering: .relaxed)
+            return former
         }
+        // Released without the lock: it holds objects of the program.
+        withExtendedLifetime(former) {}
+    }
+
+    /// Runs `body`, which calls code of the program, such as a log handler. Operations that it begins on this thread
+    /// are not observed: a log that is stored in a Realm would report itself without end.
+    package static func reporting<R>(_ body: () throws -> R) rethrows -> R {
+        let former = mark.value
+        mark.value = UnsafeMutableRawPointer(bitPattern: 1)
+        defer { mark.value = former }
+        return try body()
     }
 
     @inline(never)
     static func begin(
         _ kind: OperationKind, at place: OperationPlace, within parent: (any RunningOperation)? = nil
     ) -> (any RunningOperation)? {
-        guard let observer = current.withLock({ $0 }) else { return nil }
-        return observer.begin(kind, at: place, within: parent)
+        guard mark.value == nil, let observer = current.withLock({ $0 }) else { return nil }
+        return reporting { observer.begin(kind, at: place, within: parent) }
     }
 }
 
