@@ -30,19 +30,25 @@ package enum OperationOutcome {
 }
 
 extension OperationOutcome {
-    /// The text of the error of a failed operation. Messages that may contain values of objects (of duplicates, of
-    /// deletions that a rule denies, and of migrations that leave the file as it was) are replaced by the reason, unless
-    /// `showsValues`.
-    package static func words(for error: any Error, showsValues: Bool) -> String {
-        if showsValues { return "\(error)" }
-        if case .refused(let why, _)? = error as? EngineError { return "refused: \(why.rawValue)" }
+    /// The error of a failed operation as logs and traces may show it. Errors whose messages may contain values of
+    /// objects (of duplicates, of deletions that a rule denies, and of migrations that leave the file as it was) are
+    /// replaced by their reason, unless `showsValues`.
+    package static func shown(_ error: any Error, showsValues: Bool) -> any Error {
+        if showsValues { return error }
+        if case .refused(let why, _)? = error as? EngineError { return RefusedOperation(reason: why.rawValue) }
         if let error = error as? Realm.Error, reasonsWithValues.contains(error.reason) {
-            return "refused: \(error.reason.rawValue)"
+            return RefusedOperation(reason: error.reason.rawValue)
         }
-        return "\(error)"
+        return error
     }
 
     private static let reasonsWithValues: Set<Realm.Error.Reason> = [.duplicateValues, .deniedDelete, .migrationFailed]
+}
+
+/// An error without its message.
+private struct RefusedOperation: Error, CustomStringConvertible {
+    let reason: String
+    var description: String { "refused: \(reason)" }
 }
 
 /// The file or the in-memory Realm of an operation, and the line that opened it.
