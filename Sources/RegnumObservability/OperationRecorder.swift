@@ -51,7 +51,7 @@
         private let kind: OperationKind
         private let place: OperationPlace
         /// `MonotonicClock` time.
-        private let beginning = MonotonicClock.now()
+        private let beginning: UInt64
         /// The span of an operation that contains others.
         let span: (any Tracing.Span)?
         private let parent: (any Tracing.Span)?
@@ -65,6 +65,7 @@
             self.kind = kind
             self.place = place
             self.parent = parent
+            beginning = if case .waiting(let since) = kind { since } else { MonotonicClock.now() }
             span = kind.spanName.flatMap { recorder.startSpan($0, within: parent) }
         }
 
@@ -81,13 +82,16 @@
             case .migration(let from, let to):
                 logger?.info(
                     "Migration begins", metadata: metadata(["regnum.from": "\(from)", "regnum.to": "\(to)"]))
-            case .waiting: watch(after: recorder.options.blockedWriter.nanoseconds)
+            case .waiting:
+                let limit = recorder.options.blockedWriter.nanoseconds
+                watch(after: limit - min(age, limit), again: limit)
             case .opening, .transaction, .query: break
             }
         }
 
-        /// Logs that the thread is still waiting, after the given time from now.
-        private func watch(after nanoseconds: UInt64) {
+        /// Logs that the thread is still waiting, after the given time from now, and again at intervals that begin with
+        /// `interval` and double.
+        private func watch(after nanoseconds: UInt64, again interval: UInt64) {
             guard let logger else { return }
             let delay = DispatchTimeInterval.nanoseconds(Int(clamping: nanoseconds))
             DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak self] in
@@ -97,7 +101,9 @@
                     logger.warning(
                         "A write waits for the writer lock", metadata: self.metadata(["regnum.holder": "\(holder)"]))
                 }
-                self.watch(after: max(nanoseconds, 1_000_000) &* 2)
+                // At most a day, so that it does not overflow.
+                let next = min(max(interval, 1_000_000), 86_400_000_000_000)
+                self.watch(after: next, again: next * 2)
             }
         }
 

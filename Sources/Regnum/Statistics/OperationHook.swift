@@ -13,8 +13,8 @@ package enum OperationKind: Sendable {
     /// A write transaction, from the moment at which it has the writer lock.
     case transaction
     case query
-    /// A thread that has been waiting for the writer lock for a moment.
-    case waiting
+    /// A thread that has been waiting for the writer lock for a moment: since that time of `MonotonicClock`.
+    case waiting(since: UInt64)
 }
 
 /// How an operation has ended.
