@@ -2,6 +2,7 @@
 // What the receivers of reports may do, what they are told, and collections that meet closed files and each other.
 
 #if Observability
+    import CoreMetrics
     import Dispatch
     import Foundation
     import InMemoryTracing
@@ -37,7 +38,55 @@
         func log(event: LogEvent) { call() }
     }
 
+    /// Opens a Realm on another thread whenever it makes a counter, and waits for that.
+    private final class OpeningFactory: MetricsFactory {
+        let metrics = TestMetrics()
+        let configuration: Realm.Configuration
+
+        init(_ configuration: Realm.Configuration) { self.configuration = configuration }
+
+        func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+            let isOpen = DispatchSemaphore(value: 0)
+            let configuration = configuration
+            Thread.detachNewThread {
+                _ = try? Realm(configuration: configuration)
+                isOpen.signal()
+            }
+            isOpen.wait()
+            return metrics.makeCounter(label: label, dimensions: dimensions)
+        }
+
+        func makeRecorder(
+            label: String, dimensions: [(String, String)], aggregate: Bool
+        ) -> any RecorderHandler {
+            metrics.makeRecorder(label: label, dimensions: dimensions, aggregate: aggregate)
+        }
+
+        func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+            metrics.makeTimer(label: label, dimensions: dimensions)
+        }
+
+        func destroyCounter(_ handler: any CounterHandler) { metrics.destroyCounter(handler) }
+        func destroyRecorder(_ handler: any RecorderHandler) { metrics.destroyRecorder(handler) }
+        func destroyTimer(_ handler: any TimerHandler) { metrics.destroyTimer(handler) }
+    }
+
     extension ObservabilityTests {
+        /// The lock that the end of an opening needs was once held while metrics were made: this waited for itself.
+        @Test("A factory of metrics may open Realms")
+        func openingFactory() throws {
+            let factory = OpeningFactory(
+                Realm.Configuration(
+                    inMemoryIdentifier: "opening-factory-" + UUID().uuidString, objectTypes: [Walker.self]))
+            try Stage.run({ $0.metrics = factory }) { stage in
+                let realm = try stage.open()
+                RealmObservability.collect()
+                let name = realm.statistics.name
+                let commits = factory.metrics.counterTotal(label: "regnum_commits", dimensions: [("file", name)])
+                #expect(Int(commits) == realm.statistics.commits)
+            }
+        }
+
         /// A handler that stored its entries in a Realm once reported each of its own slow writes, without end.
         @Test("A log that is stored in another Realm does not report itself")
         func storedLog() throws {
