@@ -19,9 +19,9 @@
     /// Call `start` once, after the program has set up its logging, metrics and tracing, and before it opens a Realm.
     /// Any thread.
     ///
-    /// Log handlers and tracers are called on the thread of the operation, some of them while it holds the writer lock
-    /// of the file. They must neither write to that file nor wait for a thread that does. They may write to another
-    /// file; what they do on that thread is not reported.
+    /// Log handlers and tracers are called on the thread of the operation, which may hold the writer lock of the file.
+    /// They must neither use the Realm of the operation, nor write to its file, nor wait for a thread that does. They
+    /// may write to another file; what they do on that thread is not reported.
     public enum RealmObservability {
         /// The thresholds, and the receivers of the reports.
         public struct Options: Sendable {

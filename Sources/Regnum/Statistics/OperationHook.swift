@@ -68,8 +68,9 @@ package protocol RunningOperation: AnyObject, Sendable {
     func end(_ outcome: OperationOutcome)
 }
 
-/// Receives the operations of the process. Any thread. The caller holds no mutex, but the writer lock of the file if it
-/// writes or has just waited to write: an observer must neither write to the file nor wait for a thread that does.
+/// Receives the operations of the process. Any thread. The caller may hold the writer lock of the file, and during a
+/// query of a frozen Realm that Realm's lock: an observer must neither use the Realm of the operation, nor write to its
+/// file, nor wait for a thread that does.
 package protocol OperationObserver: Sendable {
     /// True if the observer also wants the queries that only look one value up in an index, which take about as long as
     /// it takes to observe them.
