@@ -133,6 +133,7 @@ let package = Package(
                 "RegnumObservability", "RealmSwift",
                 .product(name: "Logging", package: "swift-log", condition: observability),
                 .product(name: "InMemoryLogging", package: "swift-log", condition: observability),
+                .product(name: "CoreMetrics", package: "swift-metrics", condition: observability),
                 .product(name: "MetricsTestKit", package: "swift-metrics", condition: observability),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing", condition: observability),
                 .product(name: "Tracing", package: "swift-distributed-tracing", condition: observability),

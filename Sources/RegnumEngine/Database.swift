@@ -137,6 +137,7 @@ package final class Database: @unchecked Sendable {
         syncAtEnd()
         shared?.leave()
         file.close()
+        counters.noteClosed()
         DatabaseRegistry.shared.hasLetGo(of: file.identity)
     }
 

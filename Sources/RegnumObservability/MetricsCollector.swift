@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the statistics of all open files from time to time, sends them as metrics, and logs versions that are kept for
-// a long time. So metrics cost the operations nothing.
-//
-//     open ──▶ closed ──▶ forgotten      counts are sent twice after the file was closed, because commits may become
-//                                        durable while it is being closed
+// a long time. So metrics cost the operations nothing. Each increase of a count is taken under the lock, by one
+// collection, and sent without it: the receivers are code of the program, and may use Realms.
 
 #if Observability
     internal import CoreMetrics
@@ -18,11 +16,10 @@
     final class MetricsCollector: Sendable {
         private struct Known {
             let file: OpenFile
-            /// The counts that were sent.
+            /// The counts that were sent, or are being sent.
             var sent = RealmStatistics.Totals()
-            /// Nil before the first time, and after the file was closed.
-            var gauges: FileGauges?
-            var isClosed = false
+            /// False when the file is being closed.
+            var isOpen = true
             /// True if the opening of the file was logged, or was before the start.
             var isAnnounced = false
         }
@@ -42,9 +39,17 @@
 
         private struct State {
             var known: [ObjectIdentifier: Known] = [:]
-            /// By name: a file that is opened again continues its counters.
+            /// By name: a file that is opened again continues its metrics.
             var counters: [String: FileCounters] = [:]
+            var gauges: [String: FileGauges] = [:]
             var pins: [PinKey: PinNote] = [:]
+            var isStopped = false
+
+            /// Adds a file, unless it was closed: then its counts may have been sent.
+            mutating func add(_ file: OpenFile, isAnnounced: Bool = false) {
+                if isStopped || known[file.id] != nil || file.isClosed { return }
+                known[file.id] = Known(file: file, isAnnounced: isAnnounced)
+            }
         }
 
         private let options: RealmObservability.Options
@@ -59,10 +64,12 @@
 
         /// Collects at each interval until `stop`.
         func begin() {
+            let files = OpenFile.all
             // Counts of operations before the start are not sent.
             state.withLock { state in
-                for file in OpenFile.all where state.known[file.id] == nil {
-                    state.known[file.id] = Known(file: file, sent: file.totals, isAnnounced: true)
+                for file in files where state.known[file.id] == nil {
+                    state.add(file, isAnnounced: true)
+                    state.known[file.id]?.sent = file.totals
                 }
             }
             if options.interval > .zero { collectLater() }
@@ -80,24 +87,21 @@
         func stop() {
             if isStopped.exchange(true, ordering: .relaxed) { return }
             collect()
-            state.withLock { state in
-                for known in state.known.values { known.gauges?.destroy() }
-                for counters in state.counters.values { counters.destroy() }
+            let last = state.withLock { state in
+                let last = state
                 state = State()
+                state.isStopped = true
+                return last
             }
+            for gauges in last.gauges.values { gauges.destroy() }
+            for counters in last.counters.values { counters.destroy() }
         }
 
-        /// Remembers a file that was opened, so that its counts are sent even if it is closed soon.
-        func note(_ file: OpenFile) {
-            state.withLock { state in
-                if state.known[file.id] == nil { state.known[file.id] = Known(file: file) }
-            }
-        }
-
-        /// Returns true for the first opening of a Realm of a file.
+        /// Remembers a file that was opened, so that its counts are sent even if it is closed soon. Returns true for
+        /// the first opening of a Realm of the file.
         func announce(_ file: OpenFile) -> Bool {
-            note(file)
-            return state.withLock { state in
+            state.withLock { state in
+                state.add(file)
                 let isFirst = state.known[file.id]?.isAnnounced == false
                 state.known[file.id]?.isAnnounced = true
                 return isFirst
@@ -105,33 +109,57 @@
         }
 
         func collect() {
-            for file in OpenFile.all { note(file) }
-            let files = state.withLock { $0.known.values.map(\.file) }
-            // Not under the lock: this reads files.
-            for file in files { send(file, file.statistics) }
+            let open = OpenFile.all
+            let files = state.withLock { state in
+                for file in open { state.add(file) }
+                return state.known.values.map(\.file)
+            }
+            for file in files { send(file) }
+            destroyUnused()
             logPins(of: files)
         }
 
-        private func send(_ file: OpenFile, _ statistics: RealmStatistics?) {
-            let totals = statistics?.totals ?? file.totals
-            state.withLock { state in
-                guard var known = state.known[file.id] else { return }
-                let counters = state.counters[file.name] ?? FileCounters(file.name, factory)
-                state.counters[file.name] = counters
-                counters.add(totals, since: known.sent)
+        private func send(_ file: OpenFile) {
+            let statistics = file.statistics
+            let isClosed = file.isClosed
+            let due = state.withLock { state -> (totals: RealmStatistics.Totals, sent: RealmStatistics.Totals)? in
+                guard var known = state.known[file.id] else { return nil }
+                // Read here, so that they never fall behind those of another collection.
+                let totals = file.totals
+                let sent = known.sent
                 known.sent = totals
-                if let statistics {
-                    let gauges = known.gauges ?? FileGauges(file.name, factory)
-                    gauges.record(statistics)
-                    known.gauges = gauges
-                } else {
-                    known.gauges?.destroy()
-                    known.gauges = nil
-                }
-                let isForgotten = statistics == nil && known.isClosed
-                known.isClosed = statistics == nil
-                state.known[file.id] = isForgotten ? nil : known
+                known.isOpen = statistics != nil
+                state.known[file.id] = isClosed ? nil : known
+                return (totals, sent)
             }
+            guard let due else { return }
+            metrics(\.counters, of: file) { FileCounters(file.name, factory) }.add(due.totals, since: due.sent)
+            if let statistics { metrics(\.gauges, of: file) { FileGauges(file.name, factory) }.record(statistics) }
+        }
+
+        /// Returns the metrics of a file, made if necessary.
+        private func metrics<Metrics>(
+            _ path: WritableKeyPath<State, [String: Metrics]>, of file: OpenFile, _ make: () -> Metrics
+        ) -> Metrics {
+            if let known = state.withLock({ $0[keyPath: path][file.name] }) { return known }
+            let made = make()
+            return state.withLock { state in
+                // Factories return the same metric for the same name, so those that were made twice are not destroyed.
+                if let known = state[keyPath: path][file.name] { return known }
+                if !state.isStopped { state[keyPath: path][file.name] = made }
+                return made
+            }
+        }
+
+        /// Destroys the gauges of names that no open file has. Not those of a file that was closed and opened again.
+        private func destroyUnused() {
+            let unused = state.withLock { state in
+                let open = Set(state.known.values.filter(\.isOpen).map(\.file.name))
+                let unused = state.gauges.filter { !open.contains($0.key) }
+                for name in unused.keys { state.gauges[name] = nil }
+                return unused
+            }
+            for gauges in unused.values { gauges.destroy() }
         }
 
         // MARK: Old versions
@@ -160,9 +188,13 @@
                 return old
             }
             for (pin, name) in old {
-                logger.warning(
-                    "An old version is kept",
-                    metadata: ["regnum.file": "\(name)", "regnum.pin": "\(pin)", "regnum.version": "\(pin.version)"])
+                OperationHook.reporting {
+                    logger.warning(
+                        "An old version is kept",
+                        metadata: [
+                            "regnum.file": "\(name)", "regnum.pin": "\(pin)", "regnum.version": "\(pin.version)",
+                        ])
+                }
             }
         }
     }

@@ -51,7 +51,7 @@
         private let kind: OperationKind
         private let place: OperationPlace
         /// `MonotonicClock` time.
-        private let beginning = MonotonicClock.now()
+        private let beginning: UInt64
         /// The span of an operation that contains others.
         let span: (any Tracing.Span)?
         private let parent: (any Tracing.Span)?
@@ -65,6 +65,7 @@
             self.kind = kind
             self.place = place
             self.parent = parent
+            beginning = if case .waiting(let since) = kind { since } else { MonotonicClock.now() }
             span = kind.spanName.flatMap { recorder.startSpan($0, within: parent) }
         }
 
@@ -81,21 +82,28 @@
             case .migration(let from, let to):
                 logger?.info(
                     "Migration begins", metadata: metadata(["regnum.from": "\(from)", "regnum.to": "\(to)"]))
-            case .waiting: watch(after: recorder.options.blockedWriter.nanoseconds)
+            case .waiting:
+                let limit = recorder.options.blockedWriter.nanoseconds
+                watch(after: limit - min(age, limit), again: limit)
             case .opening, .transaction, .query: break
             }
         }
 
-        /// Logs that the thread is still waiting, after the given time from now.
-        private func watch(after nanoseconds: UInt64) {
-            guard logger != nil else { return }
+        /// Logs that the thread is still waiting, after the given time from now, and again at intervals that begin with
+        /// `interval` and double.
+        private func watch(after nanoseconds: UInt64, again interval: UInt64) {
+            guard let logger else { return }
             let delay = DispatchTimeInterval.nanoseconds(Int(clamping: nanoseconds))
             DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak self] in
                 guard let self, !self.hasEnded.load(ordering: .relaxed) else { return }
                 let holder = self.place.file?.writer.map { "\($0)" } ?? "unknown"
-                self.logger?.warning(
-                    "A write waits for the writer lock", metadata: self.metadata(["regnum.holder": "\(holder)"]))
-                self.watch(after: max(nanoseconds, 1_000_000) &* 2)
+                OperationHook.reporting {
+                    logger.warning(
+                        "A write waits for the writer lock", metadata: self.metadata(["regnum.holder": "\(holder)"]))
+                }
+                // At most a day, so that it does not overflow.
+                let next = min(max(interval, 1_000_000), 86_400_000_000_000)
+                self.watch(after: next, again: next * 2)
             }
         }
 
@@ -104,6 +112,10 @@
         func end(_ outcome: OperationOutcome) {
             if hasEnded.exchange(true, ordering: .relaxed) { return }
             let duration = age
+            OperationHook.reporting { report(outcome, duration) }
+        }
+
+        private func report(_ outcome: OperationOutcome, _ duration: UInt64) {
             switch outcome {
             case .opened(let version, let file):
                 // Realms of further threads are not worth a line in most logs.
@@ -123,9 +135,9 @@
                 let span = recorder.startSpan("regnum wait", nanosecondsAgo: duration, within: parent)
                 finish(span, "waited")
             case .failed(let error):
-                logger?.error(
-                    "\(kind.failure)", metadata: metadata(["regnum.error": "\(error)"], duration))
-                span?.recordError(error)
+                let shown = OperationOutcome.shown(error, showsValues: recorder.options.showsValues)
+                logger?.error("\(kind.failure)", metadata: metadata(["regnum.error": "\(shown)"], duration))
+                span?.recordError(shown)
                 span?.setStatus(SpanStatus(code: .error))
                 finish(span, "failed")
             }
@@ -153,7 +165,7 @@
                     "regnum.estimated_objects": "\(plan.estimatedRows)",
                 ]
                 if let found = plan.foundRows { values["regnum.found_objects"] = "\(found)" }
-                if recorder.options.showsConditions { values["regnum.conditions"] = "\(plan.conditions)" }
+                if recorder.options.showsValues { values["regnum.conditions"] = "\(plan.conditions)" }
                 logger?.warning("Slow query", metadata: metadata(values, duration))
             }
             guard let span else { return }
@@ -162,7 +174,7 @@
             attributes["regnum.plan"] = plan.way
             attributes["regnum.estimated_objects"] = plan.estimatedRows
             if let found = plan.foundRows { attributes["regnum.found_objects"] = found }
-            if recorder.options.showsConditions { attributes["db.query.text"] = plan.conditions }
+            if recorder.options.showsValues { attributes["db.query.text"] = plan.conditions }
             span.attributes = attributes
             finish(span, nil)
         }

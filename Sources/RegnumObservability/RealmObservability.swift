@@ -18,6 +18,10 @@
     ///
     /// Call `start` once, after the program has set up its logging, metrics and tracing, and before it opens a Realm.
     /// Any thread.
+    ///
+    /// Log handlers and tracers are called on the thread of the operation, which may hold the writer lock of the file.
+    /// They must neither use the Realm of the operation, nor write to its file, nor wait for a thread that does. They
+    /// may write to another file; what they do on that thread is not reported.
     public enum RealmObservability {
         /// The thresholds, and the receivers of the reports.
         public struct Options: Sendable {
@@ -41,48 +45,46 @@
             public var oldPin = Duration.seconds(60)
             /// How often metrics are sent and old versions are looked for. Zero: only when `collect` is called.
             public var interval = Duration.seconds(10)
-            /// If true, logs and spans of queries contain the conditions, and so the values that the program searches
-            /// for.
-            public var showsConditions = false
+            /// If true, logs and spans contain values of the program: the conditions of queries, and the messages of
+            /// errors about values, such as duplicates. Otherwise they contain names of classes and properties, paths
+            /// of files, places in the source, and other errors as they are, among them those that a migration block
+            /// throws.
+            public var showsValues = false
 
             /// Creates options with these defaults.
             public init(logger: Logging.Logger? = Logging.Logger(label: "regnum")) { self.logger = logger }
         }
 
-        private struct Running: Sendable {
-            let collector: MetricsCollector
-        }
-        private static let running = Lock<Running?>(nil)
+        private static let running = Lock<MetricsCollector?>(nil)
 
         /// Starts reporting. If it has been started before, continues with the new options; operations that are running
         /// are reported with the old ones.
         public static func start(_ options: Options = Options()) {
             let collector = MetricsCollector(options)
-            let former = running.withLock { running in
-                let former = running
-                running = Running(collector: collector)
-                return former
-            }
-            former?.collector.stop()
-            OperationHook.install(OperationRecorder(options, collector))
+            let recorder = OperationRecorder(options, collector)
+            exchange(collector, recorder)?.stop()
             collector.begin()
         }
 
         /// Sends the metrics once more, and stops reporting. Operations that are running are still reported.
-        public static func stop() {
-            let former = running.withLock { running in
+        public static func stop() { exchange(nil, nil)?.stop() }
+
+        /// Sets both under one lock, so that they belong together whichever threads start and stop. Returns the former
+        /// collector.
+        private static func exchange(
+            _ collector: MetricsCollector?, _ recorder: OperationRecorder?
+        ) -> MetricsCollector? {
+            running.withLock { running in
                 let former = running
-                running = nil
+                running = collector
+                OperationHook.install(recorder)
                 return former
             }
-            guard let former else { return }
-            OperationHook.install(nil)
-            former.collector.stop()
         }
 
         /// Sends the metrics, and looks for old versions, without waiting for the interval. For programs that send
         /// their metrics on request. Does nothing before `start`.
-        public static func collect() { running.withLock { $0 }?.collector.collect() }
+        public static func collect() { running.withLock { $0 }?.collect() }
     }
 #else
     /// Requires the trait `Observability` of the package.

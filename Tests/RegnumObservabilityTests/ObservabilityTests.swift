@@ -134,7 +134,7 @@
             for shows in [false, true] {
                 try Stage.run({ options in
                     options.slowQuery = .zero
-                    options.showsConditions = shows
+                    options.showsValues = shows
                 }) { stage in
                     let realm = try stage.open()
                     _ = realm.objects(Walker.self).where { $0.age == 4711 }.count

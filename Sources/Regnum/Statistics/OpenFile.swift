@@ -24,6 +24,10 @@ package struct OpenFile: Sendable {
     /// The counts since the file was opened in this process.
     package var totals: RealmStatistics.Totals { RealmStatistics.Totals(counters.counts) }
 
+    /// True if the file was closed, and `totals` is final from now on. In the child of a fork, files of the parent stay
+    /// open.
+    package var isClosed: Bool { counters.isClosed }
+
     /// Statistics of the file; nil after it was closed.
     package var statistics: RealmStatistics? { whileOpen { RealmStatistics(of: $0) } }
 

@@ -13,8 +13,8 @@ package enum OperationKind: Sendable {
     /// A write transaction, from the moment at which it has the writer lock.
     case transaction
     case query
-    /// A thread that has been waiting for the writer lock for a moment.
-    case waiting
+    /// A thread that has been waiting for the writer lock for a moment: since that time of `MonotonicClock`.
+    case waiting(since: UInt64)
 }
 
 /// How an operation has ended.
@@ -27,6 +27,28 @@ package enum OperationOutcome {
     case queried(QueryReport)
     case waited
     case failed(any Error)
+}
+
+extension OperationOutcome {
+    /// The error of a failed operation as logs and traces may show it. Errors whose messages may contain values of
+    /// objects (of duplicates, of deletions that a rule denies, and of migrations that leave the file as it was) are
+    /// replaced by their reason, unless `showsValues`.
+    package static func shown(_ error: any Error, showsValues: Bool) -> any Error {
+        if showsValues { return error }
+        if case .refused(let why, _)? = error as? EngineError { return RefusedOperation(reason: why.rawValue) }
+        if let error = error as? Realm.Error, reasonsWithValues.contains(error.reason) {
+            return RefusedOperation(reason: error.reason.rawValue)
+        }
+        return error
+    }
+
+    private static let reasonsWithValues: Set<Realm.Error.Reason> = [.duplicateValues, .deniedDelete, .migrationFailed]
+}
+
+/// An error without its message.
+private struct RefusedOperation: Error, CustomStringConvertible {
+    let reason: String
+    var description: String { "refused: \(reason)" }
 }
 
 /// The file or the in-memory Realm of an operation, and the line that opened it.
@@ -46,7 +68,9 @@ package protocol RunningOperation: AnyObject, Sendable {
     func end(_ outcome: OperationOutcome)
 }
 
-/// Receives the operations of the process. Any thread, with no lock held; must not use a Realm.
+/// Receives the operations of the process. Any thread. The caller may hold the writer lock of the file, and during a
+/// query of a frozen Realm that Realm's lock: an observer must neither use the Realm of the operation, nor write to its
+/// file, nor wait for a thread that does.
 package protocol OperationObserver: Sendable {
     /// True if the observer also wants the queries that only look one value up in an index, which take about as long as
     /// it takes to observe them.
@@ -62,6 +86,8 @@ package enum OperationHook {
     private static let isInstalled = Atomic(false)
     private static let hasLookups = Atomic(false)
     private static let current = Lock<(any OperationObserver)?>(nil)
+    /// Not nil while the observer runs on the thread.
+    private static let mark = ThreadPointer()
 
     /// True if operations are observed. One load.
     @inline(__always)
@@ -73,19 +99,33 @@ package enum OperationHook {
 
     /// Replaces the observer; nil: none. Operations that run by then end at the observer that they began with.
     package static func install(_ observer: (any OperationObserver)?) {
-        current.withLock { current in
+        let lookups = observer?.observesLookups ?? false
+        let former = current.withLock { current in
+            let former = current
             current = observer
             isInstalled.store(observer != nil, ordering: .relaxed)
-            hasLookups.store(observer?.observesLookups ?? false, ordering: .relaxed)
+            hasLookups.store(lookups, ordering: .relaxed)
+            return former
         }
+        // Released without the lock: it holds objects of the program.
+        withExtendedLifetime(former) {}
+    }
+
+    /// Runs `body`, which calls code of the program, such as a log handler. Operations that it begins on this thread
+    /// are not observed: a log that is stored in a Realm would report itself without end.
+    package static func reporting<R>(_ body: () throws -> R) rethrows -> R {
+        let former = mark.value
+        mark.value = UnsafeMutableRawPointer(bitPattern: 1)
+        defer { mark.value = former }
+        return try body()
     }
 
     @inline(never)
     static func begin(
         _ kind: OperationKind, at place: OperationPlace, within parent: (any RunningOperation)? = nil
     ) -> (any RunningOperation)? {
-        guard let observer = current.withLock({ $0 }) else { return nil }
-        return observer.begin(kind, at: place, within: parent)
+        guard mark.value == nil, let observer = current.withLock({ $0 }) else { return nil }
+        return reporting { observer.begin(kind, at: place, within: parent) }
     }
 }
 

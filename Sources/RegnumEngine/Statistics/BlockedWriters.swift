@@ -34,6 +34,13 @@ package final class BlockedWriters: Sendable {
 
     func leave(_ number: Int) { state.withLock { $0.waiting[number] = nil } }
 
+    /// The `MonotonicClock` time at which the wait of the calling thread began; now if it does not wait.
+    package var ownBeginning: UInt64 {
+        state.withLock { state in
+            state.waiting.values.first { $0.thread == CurrentThread.id }?.since ?? MonotonicClock.now()
+        }
+    }
+
     /// The waiting threads, the longest wait first.
     package var all: [BlockedWriter] { state.withLock { $0.waiting.values.sorted { $0.since < $1.since } } }
 }

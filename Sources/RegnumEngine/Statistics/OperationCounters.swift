@@ -2,12 +2,18 @@
 // Counts and times of the operations of one process on an open file. They are added once per operation, never per
 // object. Each count is an atomic of its own with relaxed ordering: counts that are read together may belong to slightly
 // different moments.
+//
+// All threads that read the file count queries. Threads that change the same cache line wait for each other, so these
+// counts exist once for each of a few groups of threads, each in cache lines of its own:
+//
+//     stripe 0: queries, examinedObjects, unused to 128 bytes | stripe 1: … | … | stripe 31: …
 
 import RegnumSystem
 import Synchronization
 
 /// Thread-safe. Lives as long as it is referenced, so the last counts of a closed file can still be read.
-package final class OperationCounters: Sendable {
+package final class OperationCounters: @unchecked Sendable {
+    // Sendable: `stripes` points to atomics, and does not change.
     /// The counts since the file was opened in this process.
     package struct Counts: Sendable, Equatable {
         /// Transactions that were published.
@@ -42,13 +48,44 @@ package final class OperationCounters: Sendable {
     private let failedCommits = Atomic<UInt64>(0)
     private let syncs = Atomic<UInt64>(0)
     private let syncNanoseconds = Atomic<UInt64>(0)
-    private let queries = Atomic<UInt64>(0)
-    private let examinedObjects = Atomic<UInt64>(0)
     private let waits = Atomic<UInt64>(0)
     private let waitNanoseconds = Atomic<UInt64>(0)
     private let free = Lock<Free?>(nil)
+    private let closed = Atomic(false)
+    private let stripes: UnsafeMutableRawPointer
 
-    package init() {}
+    /// The counts of a group of threads.
+    private struct Stripe: ~Copyable {
+        let queries = Atomic<UInt64>(0)
+        let examinedObjects = Atomic<UInt64>(0)
+    }
+    private static let stripeBits = 5
+    private static let stripeCount = 1 << stripeBits
+    /// Two cache lines, because some processors read them in pairs.
+    private static let stripeByteCount = 128
+
+    package init() {
+        stripes = .allocate(byteCount: Self.stripeCount * Self.stripeByteCount, alignment: Self.stripeByteCount)
+        for number in 0..<Self.stripeCount {
+            (stripes + number * Self.stripeByteCount).bindMemory(to: Stripe.self, capacity: 1).initialize(to: Stripe())
+        }
+    }
+
+    deinit {
+        for number in 0..<Self.stripeCount { stripe(number).deinitialize(count: 1) }
+        stripes.deallocate()
+    }
+
+    private func stripe(_ number: Int) -> UnsafeMutablePointer<Stripe> {
+        (stripes + number * Self.stripeByteCount).assumingMemoryBound(to: Stripe.self)
+    }
+
+    /// The stripe of the calling thread.
+    private var ownStripe: UnsafeMutablePointer<Stripe> {
+        // The identifier is an address: its low bits are often those of other threads.
+        let mixed = UInt64(CurrentThread.id >> 12) &* 0x9E37_79B9_7F4A_7C15
+        return stripe(Int(mixed >> UInt64(64 - Self.stripeBits)))
+    }
 
     /// The current counts. Any thread.
     package var counts: Counts {
@@ -59,8 +96,10 @@ package final class OperationCounters: Sendable {
         counts.failedCommits = failedCommits.load(ordering: .relaxed)
         counts.syncs = syncs.load(ordering: .relaxed)
         counts.syncNanoseconds = syncNanoseconds.load(ordering: .relaxed)
-        counts.queries = queries.load(ordering: .relaxed)
-        counts.examinedObjects = examinedObjects.load(ordering: .relaxed)
+        for number in 0..<Self.stripeCount {
+            counts.queries &+= stripe(number).pointee.queries.load(ordering: .relaxed)
+            counts.examinedObjects &+= stripe(number).pointee.examinedObjects.load(ordering: .relaxed)
+        }
         counts.waits = waits.load(ordering: .relaxed)
         counts.waitNanoseconds = waitNanoseconds.load(ordering: .relaxed)
         return counts
@@ -94,9 +133,20 @@ package final class OperationCounters: Sendable {
     // MARK: Queries
 
     /// Counts a query. Objects that it examines are added by `noteExamined`.
-    package func noteQuery() { add(1, to: queries) }
+    package func noteQuery() { ownStripe.pointee.queries.wrappingAdd(1, ordering: .relaxed) }
 
-    package func noteExamined(_ count: Int) { add(UInt64(count), to: examinedObjects) }
+    package func noteExamined(_ count: Int) {
+        if count == 0 { return }
+        ownStripe.pointee.examinedObjects.wrappingAdd(UInt64(count), ordering: .relaxed)
+    }
+
+    // MARK: The end
+
+    /// Called when the database has been closed: the counts are final.
+    func noteClosed() { closed.store(true, ordering: .releasing) }
+
+    /// True if the counts that are read from now on are final.
+    package var isClosed: Bool { closed.load(ordering: .acquiring) }
 
     // MARK: Space
 

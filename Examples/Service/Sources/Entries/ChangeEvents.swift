@@ -48,7 +48,7 @@ extension EntryStore {
                 for try await change in changes.cancelOnGracefulShutdown() {
                     try await writer.write(ByteBuffer(string: try ChangeEvent.text(of: change)))
                     sent += 1
-                    if sent == limit { break }
+                    if let limit, sent >= limit { break }
                 }
             }
             try await writer.finish(nil)

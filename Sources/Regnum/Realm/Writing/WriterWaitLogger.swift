@@ -20,7 +20,8 @@ package enum WriterWaitLogger {
         wait.tellLater(after: patience)
         let operation =
             OperationHook.isOn
-            ? OperationHook.begin(.waiting, at: OperationPlace(database, origin)) : nil
+            ? OperationHook.begin(
+                .waiting(since: database.blockedWriters.ownBeginning), at: OperationPlace(database, origin)) : nil
         return {
             wait.isOver.store(true, ordering: .relaxed)
             operation?.end(.waited)
