@@ -74,10 +74,9 @@ extension Database {
 
         let nonce = spill?.nonce ?? (isVolatile ? number : makeNonce())
         sealer.place(at: placement.pages, birth: number, nonce: nonce, protection: isVolatile ? nil : protection)
-        let root = sealer.placed(sealed.catalog)
         let slot = CommitSlot(
-            version: number, nonce: nonce, previousDurable: 0, highWater: space.free.highWater, catalog: root,
-            freeLog: sealer.placed(log.ref), history: space.historyRef(sealer))
+            version: number, nonce: nonce, previousDurable: 0, highWater: space.free.highWater,
+            catalog: sealer.placed(sealed.catalog), freeLog: sealer.placed(log.ref), history: space.historyRef(sealer))
         let fileByteCount = try reserve(pages: space.free.highWater, isGrowing: spill == nil)
         try clearSettledSlot()
         try writeBlocks(sealer)

@@ -510,10 +510,9 @@ package final class Session {
             _ = try checkFile()
             try database.checkDurableSlot()
             let root = try seal()
-            made = try database.commit(
-                Database.Sealed(
-                    blocks: space, catalog: root, before: current, base: ticket, history: historyChange), wanted, onDone
-            )
+            let sealed = Database.Sealed(
+                blocks: space, catalog: root, before: current, base: ticket, history: historyChange)
+            made = try database.commit(sealed, wanted, onDone)
         } catch {
             rollbackWrite()
             throw error

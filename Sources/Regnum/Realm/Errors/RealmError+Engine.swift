@@ -42,8 +42,7 @@ extension Realm.Error {
                 FileFacts.isFolder(path)
                 ? make(
                     .fileOperationFailed, .isAFolder,
-                    "Is a directory. "
-                        + "fileURL must name a file: append a file name, such as 'default.realm'.")
+                    "Is a directory. fileURL must name a file: append a file name, such as 'default.realm'.")
                 : make(
                     .fileOperationFailed, .notARegularFile,
                     "Not a regular file. "
