@@ -42,7 +42,7 @@ import Testing
             && (RunSize.isOptimized || !rareMutants.contains($0))
     }
 
-    @Test("The images reveal each seeded bug", arguments: mutants, RunSize.isOptimized ? Array(1...10) : [1])
+    @Test("The images reveal each seeded bug", arguments: mutants, Array(1...RunSize.mutantSeeds))
     func mutant(_ mutant: ProtocolMutant, seed: Int) throws {
         // The rarest take more images than a run has for about one seed in twenty: then another run continues.
         let isFound = (0..<3).contains { turn in

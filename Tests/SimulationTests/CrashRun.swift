@@ -34,6 +34,10 @@ enum RunSize {
     static var images: Int {
         CurrentProcess.environment("REGNUM_CRASH_IMAGES").flatMap { Int($0) } ?? (isOptimized ? 20_000 : 400)
     }
+    /// The number of seeds from which each seeded bug is to be found.
+    static var mutantSeeds: Int {
+        CurrentProcess.environment("REGNUM_MUTANT_SEEDS").flatMap { Int($0) } ?? (isOptimized ? 10 : 1)
+    }
     /// For each of the seeds of a long run.
     static var imagesOfSeed: Int { images / RunSeed.ofLongRuns.count }
 }
