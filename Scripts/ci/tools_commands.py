@@ -511,16 +511,16 @@ def test_every_subcommand_on_bad_files():
 
 
 def test_backups():
-    people = make('people.realm', 500)
-    run('backup', people, path('copy.realm'), says='has a copy of the newest version')
-    equal(run('dump', path('copy.realm')).out, run('dump', people).out)
-    run('check', path('copy.realm'), says='is whole')
-    run('backup', people, path('copy.realm'), code=1)
-    equal(run('dump', path('copy.realm')).out, run('dump', people).out)
-    said = run('backup', people, path('slow.realm'), '--rate', '50', '--json').json
-    equal((said['file'], said['copiedBytes'] > 4096), (path('slow.realm'), True))
+    people = make('backup-people.realm', 5000)
+    run('backup', people, path('backup-copy.realm'), says='has a copy of the newest version')
+    equal(run('dump', path('backup-copy.realm')).out, run('dump', people).out)
+    run('check', path('backup-copy.realm'), says='is whole')
+    run('backup', people, path('backup-copy.realm'), code=1)
+    equal(run('dump', path('backup-copy.realm')).out, run('dump', people).out)
+    said = run('backup', people, path('backup-slow.realm'), '--rate', '50', '--json').json
+    equal((said['file'], said['copiedBytes'] > 4096), (path('backup-slow.realm'), True))
 
-    repository = path('repository')
+    repository = path('backup-repository')
     run('backups', repository, code=1, says='No such folder')
     first = run('backup', people, repository, '--repository', '--json').json
     run('backup', people, repository, says='is in the repository already')
@@ -532,19 +532,19 @@ def test_backups():
     equal(run('backups', repository, '--json').lines, [first, second])
     equal(len(run('backups', repository).out.splitlines()), 2)
 
-    run('restore', repository, path('old.realm'), '--at', str(first['version']), '--dry-run', says='would be fetched')
-    equal(os.path.exists(path('old.realm')), False)
-    run('restore', repository, path('old.realm'), '--at', str(first['version']), says='restored to')
-    equal(run('dump', path('old.realm')).out, before)
-    run('check', path('old.realm'), says='is whole')
-    run('restore', repository, path('old.realm'), code=1, says='File exists')
-    said = run('restore', repository, path('new.realm'), '--at', second['date'], '--json').json
+    run('restore', repository, path('backup-old.realm'), '--at', str(first['version']), '--dry-run', says='would be fetched')
+    equal(os.path.exists(path('backup-old.realm')), False)
+    run('restore', repository, path('backup-old.realm'), '--at', str(first['version']), says='restored to')
+    equal(run('dump', path('backup-old.realm')).out, before)
+    run('check', path('backup-old.realm'), says='is whole')
+    run('restore', repository, path('backup-old.realm'), code=1, says='File exists')
+    said = run('restore', repository, path('backup-new.realm'), '--at', second['date'], '--json').json
     equal((said['version'], said['isRestored']), (second['version'], True))
-    equal(run('dump', path('new.realm')).out, run('dump', people).out)
-    run('restore', repository, path('none.realm'), '--at', '999999', code=1, says='no backup of version 999999')
-    run('restore', repository, path('none.realm'), '--at', '2001-01-01', code=1, says='oldest backup')
-    run('restore', repository, path('none.realm'), '--at', 'yesterday', code=64, says='--at is a version')
-    run('restore', work_folder(), path('none.realm'), code=1, says='is not a repository')
+    equal(run('dump', path('backup-new.realm')).out, run('dump', people).out)
+    run('restore', repository, path('backup-none.realm'), '--at', '999999', code=1, says='no backup of version 999999')
+    run('restore', repository, path('backup-none.realm'), '--at', '2001-01-01', code=1, says='oldest backup')
+    run('restore', repository, path('backup-none.realm'), '--at', 'yesterday', code=64, says='--at is a version')
+    run('restore', work_folder(), path('backup-none.realm'), code=1, says='is not a repository')
 
     run('verify', repository, says='2 backups can be restored')
     equal(run('verify', repository, '--full', '--json').json['isRestorable'], True)
@@ -560,8 +560,8 @@ def test_backups():
     with open(repository + '/packs/' + pack, 'r+b') as file:
         file.truncate(0)
     run('verify', repository, code=2, says='missing or damaged')
-    run('restore', repository, path('none.realm'), code=2, says='damaged')
-    equal(os.path.exists(path('none.realm')), False)
+    run('restore', repository, path('backup-none.realm'), code=2, says='damaged')
+    equal(os.path.exists(path('backup-none.realm')), False)
     run('verify', repository, '--heal', '--from', other, code=2, says='healed')
     run('restore', repository, path('healed.realm'), says='restored to')
     equal(run('dump', path('healed.realm')).out, run('dump', people).out)

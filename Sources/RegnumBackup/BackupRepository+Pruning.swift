@@ -36,11 +36,16 @@ extension BackupRepository {
         for (index, entry) in state.backups.enumerated() {
             let backup = state.summaries[entry.number]
             if keptIndexes.contains(index) || entry.time > young {
-                guard let backup else {
-                    throw BackupError.damaged("the manifest of backup \(entry.number) cannot be read")
+                do {
+                    guard let backup else {
+                        throw BackupError.damaged("the manifest of backup \(entry.number) cannot be read")
+                    }
+                    if !isRehearsal { try needed.add(try Manifest(try full(entry.number).payload), objects) }
+                    result.kept.append(backup)
+                } catch let error as BackupError where [.damaged, .noSuchBackup].contains(error.code) {
+                    // If the list was old, another process has removed the backup in the meantime.
+                    guard try isRemoved(entry.number) else { throw error }
                 }
-                result.kept.append(backup)
-                if !isRehearsal { try needed.add(try Manifest(try full(entry.number).payload), objects) }
             } else {
                 if let backup { result.removed.append(backup) }
                 doomed.append(entry.number)
@@ -65,6 +70,12 @@ extension BackupRepository {
             result.objectCount = try deleteObjects(before: head.token, except: needed)
         }
         return result
+    }
+
+    /// True if the store has no entry with this number. Lists may be old, objects are not.
+    private func isRemoved(_ number: UInt64) throws -> Bool {
+        let copy = ObjectName.copies + ObjectName.entry(number)
+        return try store.get(ObjectName.entry(number)) == nil && store.get(copy) == nil
     }
 
     private struct NeededObjects {

@@ -21,7 +21,7 @@
     ///
     /// Log handlers and tracers are called on the thread of the operation, which may hold the writer lock of the file.
     /// They must neither use the Realm of the operation, nor write to its file, nor wait for a thread that does. They
-    /// may write to another file; what they do on that thread is not reported.
+    /// may write to another file; operations that they begin on that thread are not reported.
     public enum RealmObservability {
         /// The thresholds, and the receivers of the reports.
         public struct Options: Sendable {

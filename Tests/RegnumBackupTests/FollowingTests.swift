@@ -53,7 +53,7 @@ import Testing
         // Another process was killed while it had the lease.
         let dying = FaultStore(base)
         let killed = try run.repository(dying)
-        dying.set { $0.deathCall = $0.calls + 8 }
+        dying.set { $0.deathCall = $0.calls + 6 }
         #expect(throws: StoreFailure.self) { try killed.backUp(run.database) }
         var waits = 0
         var count = 0

@@ -131,7 +131,7 @@ final class ScheduleRun {
 
 @Suite struct ScheduleTests {
     #if DEBUG
-        static let usual = 300
+        static let usual = 80
     #else
         static let usual = 2000
     #endif
