@@ -32,6 +32,7 @@ extension RealmAdditions where Self == Realm {
     /// compared with its checksum. If the call fails or the process ends, there is no file at `fileURL`.
     ///
     /// - Parameters:
+    ///   - fileURL: the new file.
     ///   - rate: the maximum number of bytes to read per second; nil for no limit.
     ///   - progress: called on the same thread after each part, and at least ten times per second while the rate is
     ///     being kept. An error that it throws cancels the backup and is rethrown.
