@@ -512,8 +512,8 @@ package final class Session {
             let root = try seal()
             made = try database.commit(
                 Database.Sealed(
-                    blocks: space, catalog: root, before: current, base: ticket, history: historyChange), wanted, onDone
-            )
+                    blocks: space, catalog: root, before: current, base: ticket, history: historyChange,
+                    removedObjects: (beforeWrite?.catalog.objectCount ?? 0) &- catalog.objectCount), wanted, onDone)
         } catch {
             rollbackWrite()
             throw error
