@@ -326,7 +326,6 @@ struct PredicateMaker {
         }
     }
 
-    /// Nulls first; objects with a null link last.
     /// For each row a number that rows of equal values share.
     private static func ranks(_ reference: ReferenceEvaluator, _ path: String) -> [Int] {
         let sorted = reference.people.indices.sorted { order(reference, path, $0, $1) < 0 }
@@ -337,6 +336,7 @@ struct PredicateMaker {
         return ranks
     }
 
+    /// Nulls first; objects with a null link last.
     private static func order(_ reference: ReferenceEvaluator, _ path: String, _ a: Int, _ b: Int) -> Int {
         func end(_ row: Int) -> Value? {
             var row = row
