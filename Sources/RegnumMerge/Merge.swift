@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Applies edits to the state of an object, by the rules of `Rules/MergeRules.swift`. The hub applies what is uploaded;
-// a client applies its own edits, at once and again over each newer state that it receives.
+// Applies edits to the state of an object, by the rules of `Rules/MergeRules.swift`. The hub applies uploaded
+// edits; a client applies its own edits, at once and again over each newer state that it receives.
 
 /// The merge of one object: the part of synchronisation that a client and the hub have in common.
 ///
@@ -13,7 +13,7 @@
 /// - `ElementSource` and `PositionSource` name and place the elements of lists.
 /// - `apply(_:to:)` applies an `Edit` to an `ObjectState`: at the hub each upload; at a client its own edits, at once
 ///   and again over each newer state that it receives.
-/// - `offer(_:over:now:)` makes the edits that bring a restored hub to what a client knows.
+/// - `offer(_:over:now:)` makes the edits that a restored hub lacks and a client has.
 ///
 /// ```swift
 /// let merge = Merge(rules: StandardRules())

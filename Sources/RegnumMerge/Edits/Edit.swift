@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An edit of one object: what a client uploads, and what it applies to its own copy.
+// An edit of one object. A client applies it to its own copy and uploads it.
 
 /// A change of one object with the stamp of its write. Edits of one write transaction have increasing stamps, except
 /// that a create and the initial values share one, and so do an embedded object and its values.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The edits that bring a hub, which was restored from a backup or has not seen a client for long, to what a client
-// knows.
+// Makes the edits that a hub lacks: it was restored from a backup, or the client was away for a long time. A client
+// uploads them after a reset.
 
 extension Merge where Rules: ExchangeRules {
     /// The edits by which `known`, the state that a client had, wins over `hub`, with the stamps of the original

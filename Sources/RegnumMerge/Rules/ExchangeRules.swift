@@ -171,7 +171,7 @@ extension ExchangeRules {
 // MARK: Resets
 
 extension ExchangeRules {
-    /// **Rule 35.** After a reset a client offers everything that is later than what the hub has, ...
+    /// **Rule 35.** After a reset a client offers each write that is later than the hub's write of the same part, ...
     public func offers(_ known: Stamp, over hub: Stamp) -> Bool {
         known.time == hub.time ? known.replica > hub.replica : known.time > hub.time
     }
@@ -194,7 +194,7 @@ extension ExchangeRules {
     /// have the number of the opening in the upper 20 bits, then 24 bits of the random `opening`. The number alone
     /// would not do for copies; the random bits alone would repeat after some thousands of openings.
     public func counter(stored: UInt64, opening: UInt32) -> UInt64 {
-        (stored >> 44 + 1) << 44 | UInt64(opening & 0xFF_FFFF) << 20
+        (stored >> ElementSource.openingShift + 1) << ElementSource.openingShift | UInt64(opening & 0xFF_FFFF) << 20
     }
 
     /// **Rule 37.** A new identity replaces the old one, and uploads the pending edits of it that the hub has not
