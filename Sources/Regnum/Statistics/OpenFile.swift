@@ -8,12 +8,14 @@ internal import RegnumSystem
 package struct OpenFile: Sendable {
     private struct Weak: Sendable { weak var database: Database? }
     private let reference: Weak
+    private let file: FileIdentity
     private let counters: OperationCounters
     /// The path or the identifier.
     package let name: String
 
     init(_ database: Database) {
         reference = Weak(database: database)
+        file = database.identity
         counters = database.counters
         name = database.path
     }
@@ -32,11 +34,11 @@ package struct OpenFile: Sendable {
     package var statistics: RealmStatistics? { whileOpen { RealmStatistics(of: $0) } }
 
     private func whileOpen<R>(_ body: (Database) -> R) -> R? {
-        // Released after the database, so that a thread that wants to delete the file waits for this one.
-        var letting: LettingGo?
+        if counters.isClosed { return nil }
+        // Held for longer than the database, so that a thread that wants to delete the file waits for this one.
+        let letting = LettingGo(file: file)
         defer { withExtendedLifetime(letting) {} }
         guard let database = reference.database, !database.isForked else { return nil }
-        letting = database.lettingGo()
         return body(database)
     }
 
@@ -49,5 +51,5 @@ package struct OpenFile: Sendable {
     }
 
     /// The files and in-memory Realms that are open in this process.
-    package static var all: [OpenFile] { Database.openDatabases.map { OpenFile($0) } }
+    package static var all: [OpenFile] { Database.mapOpen { OpenFile($0) } }
 }

@@ -73,9 +73,11 @@ private struct KeptVisit {
         self.name = name
     }
 
-    /// Verifies a block. Returns true if it is needed only by kept versions, and has not been visited.
+    /// Verifies a block. Returns true if it is needed only by kept versions, and has not been visited. A row group that
+    /// has been visited only because a later one uses some of its columns (`isSource`) counts as not visited: its other
+    /// columns may refer to long values that no later version has.
     func needs(
-        _ ref: BlockRef, _ parentBirth: UInt64, _ walk: inout IntegrityCheck.Walk
+        _ ref: BlockRef, _ parentBirth: UInt64, isSource: Bool = false, _ walk: inout IntegrityCheck.Walk
     ) throws(EngineError) -> Bool {
         _ = try space.bytes(ref)
         if ref.birth > parentBirth {
@@ -83,9 +85,12 @@ private struct KeptVisit {
         }
         switch walk.use(of: ref) {
         case .kept?:
-            walk.noteOlder(ref)
+            walk.note(ref, as: isSource ? .source : .older)
             walk.report.blocks += 1
             return true
+        case .source?:
+            if !isSource { walk.note(ref, as: .older) }
+            return !isSource
         case .reachable?, .older?: return false
         case .free?, .pending?, .none?, nil:
             walk.find(1, "\(name): the block at page \(ref.page) is needed and not kept")
@@ -105,7 +110,7 @@ private struct KeptVisit {
         switch BlockKind(rawValue: ref.kind) {
         case .rowGroup:
             for i in 0..<(isNew ? RowGroupLayout.externalCount(bytes) : 0) {
-                _ = try needs(RowGroupLayout.external(bytes, i), ref.birth, &walk)
+                _ = try needs(RowGroupLayout.external(bytes, i), ref.birth, isSource: true, &walk)
             }
             children = try GroupCopy(ref, bytes, isNew ? columns : removed, space).blobs.map(\.ref)
         case .groupNode: children = (0..<GroupNodeLayout.count(bytes)).map { GroupNodeLayout.ref(bytes, $0) }
@@ -124,7 +129,7 @@ private struct KeptVisit {
         let isOfGroups =
             ref.kind == BlockKind.rowGroup.rawValue || ref.kind == BlockKind.groupNode.rawValue
         switch walk.use(of: ref) {
-        case .reachable?, .older?: return isOfGroups
+        case .reachable?, .source?, .older?: return isOfGroups
         default: return false
         }
     }

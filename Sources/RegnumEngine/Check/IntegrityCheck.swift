@@ -50,12 +50,13 @@ package enum IntegrityCheck {
 
     struct Walk {
         enum PageUse: UInt8 {
-            case none = 0, reachable, free, pending, kept, older
+            /// `source`: an older row group of which a needed one still uses columns. Kept versions may need it itself.
+            case none = 0, reachable, source, free, pending, kept, older
 
             var words: String {
                 switch self {
                 case .none: "unused"
-                case .reachable: "part of another block"
+                case .reachable, .source: "part of another block"
                 case .free: "free"
                 case .pending: "pending"
                 case .kept, .older: "kept for older versions"
@@ -156,7 +157,9 @@ package enum IntegrityCheck {
             }
         }
 
-        mutating func mark(_ ref: BlockRef, parentBirth: UInt64, _ path: String) throws(EngineError) {
+        mutating func mark(
+            _ ref: BlockRef, as use: PageUse = .reachable, parentBirth: UInt64, _ path: String
+        ) throws(EngineError) {
             if ref.birth > parentBirth {
                 find(3, "\(path): the block at page \(ref.page) is newer than the block that refers to it")
             }
@@ -167,7 +170,7 @@ package enum IntegrityCheck {
                 let reachable = pages.count - report.freePages - report.pendingPages
                 progress(min(1, Double(checkedPages) / Double(max(reachable, 1))))
             }
-            mark(Extent(page: ref.page, pageCount: ref.pageCount), .reachable, path)
+            mark(Extent(page: ref.page, pageCount: ref.pageCount), use, path)
         }
 
         /// Returns the use of the block's first page; nil beyond the end.
@@ -176,8 +179,8 @@ package enum IntegrityCheck {
         }
 
         /// Records that a kept version needs a block.
-        mutating func noteOlder(_ ref: BlockRef) {
-            for page in 0..<ref.pageCount { pages[Int(ref.page) + page] = PageUse.older.rawValue }
+        mutating func note(_ ref: BlockRef, as use: PageUse) {
+            for page in 0..<ref.pageCount { pages[Int(ref.page) + page] = use.rawValue }
         }
 
         // MARK: Tables
@@ -193,11 +196,12 @@ package enum IntegrityCheck {
             let name = table.definition.name
             let limit = session.current.catalog.birth
             attempt("\(name) > objects") { walk throws(EngineError) in
-                var blocks: [BlockRef] = []
-                try table.groups.forEachBlock { blocks.append($0) }
-                for ref in blocks {
+                var blocks: [(ref: BlockRef, isSource: Bool)] = []
+                try table.groups.visitBlocks { blocks.append(($0, $1)) }
+                for (ref, isSource) in blocks {
                     walk.attempt("\(name) > objects") { (walk) throws(EngineError) in
-                        try walk.mark(ref, parentBirth: limit, "\(name) > objects")
+                        try walk.mark(
+                            ref, as: isSource ? .source : .reachable, parentBirth: limit, "\(name) > objects")
                     }
                 }
             }

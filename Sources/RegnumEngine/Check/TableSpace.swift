@@ -87,17 +87,8 @@ extension Table {
 extension GroupTree {
     /// Calls `body` with the bytes of each row group. Call it outside a write transaction.
     fileprivate func forEachGroupBlock(_ body: (UnsafeRawPointer) -> Void) throws(EngineError) {
-        // The older blocks that a group still uses come right after it.
-        var older = 0
-        try forEachBlock { (ref) throws(EngineError) in
-            guard older == 0 else {
-                older -= 1
-                return
-            }
-            if ref.kind == BlockKind.groupNode.rawValue { return }
-            let bytes = try space.bytes(ref)
-            older = RowGroupLayout.externalCount(bytes)
-            body(bytes)
+        try visitBlocks { (ref, isSource) throws(EngineError) in
+            if !isSource, ref.kind == BlockKind.rowGroup.rawValue { body(try space.bytes(ref)) }
         }
     }
 }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The size of an open file and its free space, and the databases that are open in this process.
 
-import RegnumSystem
+package import RegnumSystem
 
 extension Database {
-    /// The databases that are open in this process: files first, then those in memory. Call `lettingGo` on each of them
-    /// if they are kept for more than a moment.
-    package static var openDatabases: [Database] { DatabaseRegistry.shared.openDatabases }
+    /// The results of `body` for the databases that are open in this process: files first, then those in memory. Does
+    /// not keep them open: a thread that deletes, compacts or opens one of them with other settings waits a moment for
+    /// this one.
+    package static func mapOpen<R>(_ body: (Database) -> R) -> [R] { DatabaseRegistry.shared.mapOpen(body) }
+
+    package var identity: FileIdentity { file.identity }
 
     /// The length of the file and the part of it that is free, in bytes.
     package struct Space: Sendable, Equatable {

@@ -177,6 +177,35 @@ struct StatisticsTests {
         }
     }
 
+    @Test("A thread that reads the statistics of all files does not keep one of them from being opened or deleted")
+    func readersLetGo() throws {
+        try withFile([CountedRow.self]) { configuration in
+            let (isOver, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            Thread.detachNewThread {
+                while isOver.wait(timeout: .now()) == .timedOut { _ = Realm.statistics }
+                done.signal()
+            }
+            defer {
+                isOver.signal()
+                done.wait()
+            }
+            var readOnly = configuration
+            readOnly.readOnly = true
+            for turn in 0..<300 {
+                try autoreleasepool {
+                    let realm = try Realm(configuration: configuration)
+                    try realm.write { realm.add(CountedRow(value: ["id": turn])) }
+                }
+                let count = try autoreleasepool {
+                    try Realm(configuration: readOnly).objects(CountedRow.self).count
+                }
+                #expect(count == 1)
+                let isDeleted = try Realm.deleteFiles(for: configuration)
+                #expect(isDeleted)
+            }
+        }
+    }
+
     @Test("Realm.statistics lists the open files, and a file that is opened again begins at zero")
     func openFiles() throws {
         try withFile([CountedRow.self]) { configuration in

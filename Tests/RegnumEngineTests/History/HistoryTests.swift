@@ -385,6 +385,34 @@ final class HistoryRun {
         try run.check(try run.kept())
     }
 
+    @Test("A long value that was replaced is kept for the older version if later ones use columns of its row group")
+    func replacedLongValue() throws {
+        let run = try HistoryRun(seed: 12, limits: HistoryLimits(age: .max, byteCount: 1 << 30))
+        let keys = try run.commitLarge(5000, count: 2)
+        let session = try run.opened.makeSession()
+        func commit(_ change: (Table) throws -> Void) throws {
+            try session.beginWrite()
+            try change(try #require(session.table(named: "Row")))
+            try session.commitWrite()
+            #expect(IntegrityCheck.run(try run.opened).findings == [])
+        }
+        // Texts of more bytes than are copied: the row group of each later version uses them where they are.
+        try commit { table in
+            for turn in 0..<1000 {
+                let location = try table.insertRow()
+                try table.finishInsert(location)
+                try table.set(.string("a text of some length, number \(turn)"), 1, of: location.key)
+            }
+        }
+        for turn in 0..<4 {
+            try commit { table in
+                try table.set(.data([UInt8](repeating: 9, count: 6000 + turn)), 2, of: keys[turn % 2])
+            }
+        }
+        try commit { table in try table.set(.string("x"), 1, of: keys[0]) }
+        #expect(try run.kept().count == 7)
+    }
+
     @Test("Long values of a column that was removed since then are kept for the older versions, and nothing is lost")
     func removedColumn() throws {
         let run = try HistoryRun(seed: 11, limits: HistoryLimits(age: .max, byteCount: 1 << 30))
