@@ -98,6 +98,8 @@ extension FileSystem {
     func unusedPath(beside path: String) -> String {
         var word: UInt64 = 0
         withUnsafeMutableBytes(of: &word) { fillRandom($0) }
+        // Always 16 digits: whether the name is too long must not depend on the number.
+        word |= 1 << 63
         return "\(path).\(String(word, radix: 16)).tmp"
     }
 }
