@@ -401,6 +401,7 @@ final class HistoryRun {
             for turn in 0..<1000 {
                 let location = try table.insertRow()
                 try table.finishInsert(location)
+                try table.set(.int(Int64(100 + turn)), 0, of: location.key)
                 try table.set(.string("a text of some length, number \(turn)"), 1, of: location.key)
             }
         }
