@@ -241,7 +241,7 @@ import Testing
     func plantedInTheMaking(isThere: Bool) throws {
         let victim = folder + "/victim"
         if isThere { try write([1, 2, 3], to: victim) }
-        let planted = path + ".lock." + String(0x0707_0707_0707_0707 as UInt64, radix: 16) + ".tmp"
+        let planted = path + ".lock." + String(0x8707_0707_0707_0707 as UInt64, radix: 16) + ".tmp"
         try FileManager.default.createSymbolicLink(atPath: planted, withDestinationPath: victim)
         let hooked = HookedFileSystem(files)
         hooked.random = 7
