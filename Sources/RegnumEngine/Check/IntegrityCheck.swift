@@ -50,7 +50,8 @@ package enum IntegrityCheck {
 
     struct Walk {
         enum PageUse: UInt8 {
-            /// `source`: an older row group of which a needed one still uses columns. Kept versions may need it itself.
+            /// `source`: an older row group; a reachable row group refers to some of its columns. A kept version may
+            /// refer to the whole row group.
             case none = 0, reachable, source, free, pending, kept, older
 
             var words: String {

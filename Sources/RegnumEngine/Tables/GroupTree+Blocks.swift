@@ -8,7 +8,7 @@ extension GroupTree {
         try visitBlocks { (ref, _) throws(EngineError) in try body(ref) }
     }
 
-    /// Like `forEachBlock`; `isSource` is true for an older block of which a group still uses columns.
+    /// Like `forEachBlock`. `isSource` is true for an older row group if a row group of the tree refers to its columns.
     func visitBlocks(_ body: (BlockRef, _ isSource: Bool) throws(EngineError) -> Void) throws(EngineError) {
         guard let root else { return }
         var left = blockLimit

@@ -396,7 +396,7 @@ final class HistoryRun {
             try session.commitWrite()
             #expect(IntegrityCheck.run(try run.opened).findings == [])
         }
-        // Texts of more bytes than are copied: the row group of each later version uses them where they are.
+        // The texts have more bytes than a commit copies, so the later row groups refer to the older block for them.
         try commit { table in
             for turn in 0..<1000 {
                 let location = try table.insertRow()
