@@ -228,7 +228,8 @@ final class HistoryRun {
 
     @Test(
         "Every kept version shows what the model held, through pruning, reopening and pins",
-        arguments: RunSeed.list(1...2))
+        // With the last seed, a kept version refers to a row group of which later ones use some columns only.
+        arguments: RunSeed.list(1...2) + [RunSeed(2_293_069_829)])
     func model(seed: RunSeed) throws {
         let age: Int64 = 60_000_000
         let limits = HistoryLimits(age: age, byteCount: 600 << 10)
@@ -383,35 +384,6 @@ final class HistoryRun {
         let newest = try run.opened.makeSession().version
         #expect(try run.kept() == Array(newest - 11..<newest))
         try run.check(try run.kept())
-    }
-
-    @Test("A long value that was replaced is kept for the older version if later ones use columns of its row group")
-    func replacedLongValue() throws {
-        let run = try HistoryRun(seed: 12, limits: HistoryLimits(age: .max, byteCount: 1 << 30))
-        let keys = try run.commitLarge(5000, count: 2)
-        let session = try run.opened.makeSession()
-        func commit(_ change: (Table) throws -> Void) throws {
-            try session.beginWrite()
-            try change(try #require(session.table(named: "Row")))
-            try session.commitWrite()
-            #expect(IntegrityCheck.run(try run.opened).findings == [])
-        }
-        // The texts have more bytes than a commit copies, so the later row groups refer to the older block for them.
-        try commit { table in
-            for turn in 0..<1000 {
-                let location = try table.insertRow()
-                try table.finishInsert(location)
-                try table.set(.int(Int64(100 + turn)), 0, of: location.key)
-                try table.set(.string("a text of some length, number \(turn)"), 1, of: location.key)
-            }
-        }
-        for turn in 0..<4 {
-            try commit { table in
-                try table.set(.data([UInt8](repeating: 9, count: 6000 + turn)), 2, of: keys[turn % 2])
-            }
-        }
-        try commit { table in try table.set(.string("x"), 1, of: keys[0]) }
-        #expect(try run.kept().count == 7)
     }
 
     @Test("Long values of a column that was removed since then are kept for the older versions, and nothing is lost")
