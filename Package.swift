@@ -37,6 +37,9 @@ let chosenTests = Context.environment["REGNUM_TESTS"].map { Set($0.split(separat
 let publishers: TargetDependencyCondition? = .when(
     platforms: [.linux, .android, .windows, .openbsd], traits: ["Publishers"])
 
+/// The libraries through which RegnumObservability reports.
+let observability: TargetDependencyCondition? = .when(traits: ["Observability"])
+
 /// The five articles use old spellings, which are deprecated on purpose.
 let articleSettings = settings + [.treatWarning("DeprecatedDeclaration", as: .warning)]
 
@@ -46,9 +49,11 @@ let package = Package(
         .library(name: "Regnum", targets: ["Regnum"]),
         .library(name: "RealmSwift", targets: ["RealmSwift"]),
         .library(name: "RegnumInspect", targets: ["RegnumInspect"]),
+        .library(name: "RegnumBackup", targets: ["RegnumBackup"]),
         .library(name: "RegnumStudio", targets: ["RegnumStudio"]),
         .library(name: "RegnumTestKit", targets: ["RegnumTestKit"]),
         .library(name: "RegnumReactive", targets: ["RegnumReactive"]),
+        .library(name: "RegnumObservability", targets: ["RegnumObservability"]),
         .library(name: "RegnumMerge", targets: ["RegnumMerge"]),
         .library(name: "RegnumRealmFile", targets: ["RegnumRealmFile"]),
         .library(name: "RegnumRealmImport", targets: ["RegnumRealmImport"]),
@@ -56,11 +61,15 @@ let package = Package(
     traits: [
         .trait(name: "Encryption", description: "Encrypted files, through swift-crypto."),
         .trait(name: "Publishers", description: "Combine publishers, through OpenCombine where Combine is missing."),
+        .trait(name: "Observability", description: "Logs, metrics and traces, through the libraries of Swift servers."),
         .default(enabledTraits: ["Encryption"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto.git", "3.12.3"..<"5.0.0"),
         .package(url: "https://github.com/OpenCombine/OpenCombine.git", from: "0.14.0"),
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.1.0"),
     ],
     targets: [
         library("RegnumSystem"),
@@ -74,6 +83,7 @@ let package = Package(
         library("Regnum", ["RegnumObservation", "RegnumQuery", "RegnumEngine", "RegnumSystem"]),
         library("RealmSwift", ["Regnum"]),
         library("RegnumInspect", ["RegnumObservation", "RegnumQuery", "RegnumEngine", "RegnumSystem"]),
+        library("RegnumBackup", ["RegnumEngine", "RegnumSystem"]),
         .target(
             name: "RegnumStudio", dependencies: ["RegnumInspect", "RegnumQuery", "RegnumEngine", "RegnumSystem"],
             resources: studioPage.map { .embedInCode("Page/\($0)") }, swiftSettings: settings),
@@ -90,6 +100,12 @@ let package = Package(
             .product(name: "OpenCombine", package: "OpenCombine", condition: publishers),
             .product(name: "OpenCombineDispatch", package: "OpenCombine", condition: publishers),
         ]),
+        library("RegnumObservability", [
+            "Regnum", "RegnumSystem",
+            .product(name: "Logging", package: "swift-log", condition: observability),
+            .product(name: "CoreMetrics", package: "swift-metrics", condition: observability),
+            .product(name: "Tracing", package: "swift-distributed-tracing", condition: observability),
+        ]),
 
         tests("RegnumSystemTests", ["RegnumSystem"]),
         tests("RegnumSimulationTests", ["RegnumSimulation", "RegnumSystem"]),
@@ -100,7 +116,10 @@ let package = Package(
         tests("RegnumTests", ["Regnum", "RegnumQuery", "RegnumEngine", "RegnumSystem"],
             exclude: ["Values/Decimal128Cases.txt"]),
         tests("IntegrationTests",
-            ["RealmSwift", "Regnum", "RegnumEngine", "RegnumSimulation", "RegnumSystem", "RegnumTestKit"],
+            [
+                "RealmSwift", "Regnum", "RegnumBackup", "RegnumEngine", "RegnumSimulation", "RegnumSystem",
+                "RegnumTestKit",
+            ],
             resources: [.copy("Samples")]),
         .testTarget(name: "ArticleTests", dependencies: ["RealmSwift", "RegnumTestKit"],
             swiftSettings: articleSettings),
@@ -109,7 +128,18 @@ let package = Package(
             name: "SwiftFiveTests", dependencies: ["RealmSwift"], swiftSettings: [.swiftLanguageMode(.v5)]),
         tests("RegnumTestKitTests", ["RegnumTestKit", "Regnum"]),
         tests("RegnumReactiveTests", ["RegnumReactive", "Regnum", "RegnumTestKit"]),
+        tests("RegnumObservabilityTests",
+            [
+                "RegnumObservability", "RealmSwift",
+                .product(name: "Logging", package: "swift-log", condition: observability),
+                .product(name: "InMemoryLogging", package: "swift-log", condition: observability),
+                .product(name: "CoreMetrics", package: "swift-metrics", condition: observability),
+                .product(name: "MetricsTestKit", package: "swift-metrics", condition: observability),
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing", condition: observability),
+                .product(name: "Tracing", package: "swift-distributed-tracing", condition: observability),
+            ]),
         tests("RegnumInspectTests", ["RegnumInspect", "Regnum", "RegnumEngine", "RegnumSystem"]),
+        tests("RegnumBackupTests", ["RegnumBackup", "RegnumEngine", "RegnumSimulation", "RegnumSystem"]),
         tests("RegnumStudioTests",
             ["RegnumStudio", "RegnumInspect", "Regnum", "RegnumQuery", "RegnumEngine", "RegnumSystem"]),
         tests("RegnumMergeTests", ["RegnumMerge", "RegnumSimulation", "RegnumSystem"]),

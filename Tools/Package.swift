@@ -30,6 +30,7 @@ let package = Package(
             dependencies: [
                 .product(name: "RealmSwift", package: "regnum"),
                 .product(name: "RegnumInspect", package: "regnum"),
+                .product(name: "RegnumBackup", package: "regnum"),
                 .product(name: "RegnumRealmFile", package: "regnum"),
                 .product(name: "RegnumRealmImport", package: "regnum"),
                 .product(name: "RegnumStudio", package: "regnum"),

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drives chromium over its debugging pipe (no library needed) against notes-server: adds a note with a picture by
-the page's own form, sees one that a second process adds appear without a reload, searches, deletes.
+the page's own form, sees one that a second process adds appear without a reload, searches, edits, deletes, undoes,
+stops the server, and measures the page at a width of 320 points.
 
-usage: browser_check.py PROGRAM [SCREENSHOT.png]
+usage: browser_check.py PROGRAM [SCREENSHOT.png]     (1,400 points wide; SCREENSHOT-320.png and SCREENSHOT-dark.png too)
 """
 import base64
 import json
@@ -94,8 +95,8 @@ class Browser:
         sys.exit(f"{words}: expected {wanted!r}, found {found!r}")
 
 
-def serve(program, folder):
-    port = free_port()
+def serve(program, folder, port=None):
+    port = port or free_port()
     process = subprocess.Popen([program, "--folder", folder, "--port", str(port)], stdout=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"
     for _ in range(9000):
@@ -116,6 +117,29 @@ FORM = """(() => {
   form.requestSubmit();
 })()"""
 TITLES = "[...document.querySelectorAll('li h2')].map(h => h.textContent).join('|')"
+WIDTHS = "[innerWidth, document.documentElement.scrollWidth === document.documentElement.clientWidth]"
+EDIT = """(() => {
+  document.querySelector("li button.edit").click();
+  form.title.value = "Port"; form.content.value = "%s";
+  form.requestSubmit();
+})()"""
+
+
+def text(part):
+    return f"document.getElementById('{part}').textContent"
+
+
+def is_hidden(part):
+    return f"document.getElementById('{part}').hidden"
+
+
+def photograph(browser, file, width, scheme="light"):
+    """Sets the width of the window, and takes a picture if there is a file for it."""
+    browser.send("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+    browser.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    if file:
+        data = browser.send("Page.captureScreenshot")["data"]
+        pathlib.Path(file).write_bytes(base64.b64decode(data))
 
 
 def check(program, screenshot, work):
@@ -140,16 +164,39 @@ def check(program, screenshot, work):
         urllib.request.urlopen(urllib.request.Request(elsewhere + "/notes", body, method="POST")).read()
         browser.expect("a note of another process", TITLES, "From another process|\u2691 Harbour")
         browser.expect("the page was not loaded again", "window.loadedOnce", True)
-        if screenshot:
-            data = browser.send("Page.captureScreenshot")["data"]
-            pathlib.Path(screenshot).write_bytes(base64.b64decode(data))
         browser.ask("search.value = 'EVENING'; search.oninput()")
         browser.expect("a search", TITLES, "\u2691 Harbour")
-        browser.ask("document.querySelector('li button').click()")
+        browser.ask("search.value = 'mountain'; search.oninput()")
+        browser.expect("a search without a result", text("empty"), "No note contains “mountain”.")
+        browser.ask("search.value = 'EVENING'; search.oninput()")
+        browser.expect("its end", is_hidden("empty"), True)
+        browser.ask(EDIT % ("w" * 300))
+        browser.expect("an edited note", TITLES, "\u2691 Port")
+        browser.expect("the form is for a new note again", text("heading"), "New note")
+        browser.expect("the focus is on the note", "document.activeElement.getAttribute('aria-label')", "Edit “Port”")
+        browser.expect("the picture stays", "document.querySelector('li img')?.naturalWidth", 170)
+        browser.expect("the next undo", text("undo"), "Undo the change of “Harbour”")
+        file = pathlib.Path(screenshot)
+        for width, scheme, name in ((320, "dark", "dark"), (320, "light", "320"), (1400, "light", "")):
+            named = file.with_name(file.stem + (name and "-" + name) + file.suffix) if screenshot else None
+            photograph(browser, named, width, scheme)
+            browser.expect(f"no part is wider than {width} points", WIDTHS, [width, True])
+        browser.ask("document.querySelector('li button.delete').click()")
         browser.expect("a deletion", TITLES, "")
+        browser.ask("document.getElementById('undo').click()")
+        browser.expect("an undo", TITLES, "\u2691 Port")
+        browser.expect("of the picture too", "document.querySelector('li img')?.naturalWidth", 170)
+        browser.ask("document.querySelector('li button.delete').click()")
+        browser.expect("a deletion again", TITLES, "")
         browser.ask("search.value = ''; search.oninput()")
-        browser.expect("what is left", TITLES, "From another process")
-        print("9 passed, 0 failed")
+        browser.expect("the other note", TITLES, "From another process")
+        first.kill()
+        first.wait()
+        browser.expect("a server that has stopped", is_hidden("offline"), False)
+        running[0], _ = serve(program, work + "/notes", address.rsplit(":", 1)[1])
+        browser.expect("a server that is back", is_hidden("offline"), True)
+        browser.expect("all is there", TITLES, "From another process")
+        print("all passed, 0 failed")
     finally:
         for process in running:
             process.kill()

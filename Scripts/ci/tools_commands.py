@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The subcommands that query, dump and load do what their help says, on files that this script makes.
 # usage: tools_commands.py REGNUM [TEST...]
-import csv, io, json, os, shutil, subprocess, sys
+import csv, io, json, os, shutil, signal, subprocess, sys
 
 # The module beside this script is not compiled into the work tree.
 sys.dont_write_bytecode = True
@@ -508,6 +508,107 @@ def test_every_subcommand_on_bad_files():
         equal('regnum ' + name in help_text, True, name)
         equal('--json' in help_text or name == 'dump', True, name)
     run('stats', secret, '--key-file', key)
+
+
+def test_backups():
+    people = make('backup-people.realm', 5000)
+    run('backup', people, path('backup-copy.realm'), says='has a copy of the newest version')
+    equal(run('dump', path('backup-copy.realm')).out, run('dump', people).out)
+    run('check', path('backup-copy.realm'), says='is whole')
+    run('backup', people, path('backup-copy.realm'), code=1)
+    equal(run('dump', path('backup-copy.realm')).out, run('dump', people).out)
+    said = run('backup', people, path('backup-slow.realm'), '--rate', '50', '--json').json
+    equal((said['file'], said['copiedBytes'] > 4096), (path('backup-slow.realm'), True))
+
+    repository = path('backup-repository')
+    run('backups', repository, code=1, says='No such folder')
+    first = run('backup', people, repository, '--repository', '--json').json
+    run('backup', people, repository, says='is in the repository already')
+    before = run('dump', people).out
+    run('delete', people, 'Person', 'id == 7', '--yes')
+    second = run('backup', people, repository, '--json').json
+    equal(second['version'] > first['version'], True)
+    equal(second['storedBytes'] < first['storedBytes'], True)
+    equal(run('backups', repository, '--json').lines, [first, second])
+    equal(len(run('backups', repository).out.splitlines()), 2)
+
+    run('restore', repository, path('backup-old.realm'), '--at', str(first['version']), '--dry-run', says='would be fetched')
+    equal(os.path.exists(path('backup-old.realm')), False)
+    run('restore', repository, path('backup-old.realm'), '--at', str(first['version']), says='restored to')
+    equal(run('dump', path('backup-old.realm')).out, before)
+    run('check', path('backup-old.realm'), says='is whole')
+    run('restore', repository, path('backup-old.realm'), code=1, says='File exists')
+    said = run('restore', repository, path('backup-new.realm'), '--at', second['date'], '--json').json
+    equal((said['version'], said['isRestored']), (second['version'], True))
+    equal(run('dump', path('backup-new.realm')).out, run('dump', people).out)
+    run('restore', repository, path('backup-none.realm'), '--at', '999999', code=1, says='no backup of version 999999')
+    run('restore', repository, path('backup-none.realm'), '--at', '2001-01-01', code=1, says='oldest backup')
+    run('restore', repository, path('backup-none.realm'), '--at', 'yesterday', code=64, says='--at is a version')
+    run('restore', work_folder(), path('backup-none.realm'), code=1, says='is not a repository')
+
+    run('verify', repository, says='2 backups can be restored')
+    equal(run('verify', repository, '--full', '--json').json['isRestorable'], True)
+    run('prune', repository, code=64, says='Say what to keep')
+    # Those of the last hour are kept.
+    said = run('prune', repository, '--keep-last', '1', '--dry-run', '--json').json
+    equal((len(said['kept']), said['removed'], said['isDone']), (2, [], False))
+    run('prune', repository, '--keep-hourly', '24', '--keep-daily', '30', says='0 deleted, 2 kept')
+
+    other = path('other')
+    run('backup', people, other, '--repository')
+    pack = max(os.listdir(repository + '/packs'), key=lambda name: os.path.getsize(repository + '/packs/' + name))
+    with open(repository + '/packs/' + pack, 'r+b') as file:
+        file.truncate(0)
+    run('verify', repository, code=2, says='missing or damaged')
+    run('restore', repository, path('backup-none.realm'), code=2, says='damaged')
+    equal(os.path.exists(path('backup-none.realm')), False)
+    run('verify', repository, '--heal', '--from', other, code=2, says='healed')
+    run('restore', repository, path('healed.realm'), says='restored to')
+    equal(run('dump', path('healed.realm')).out, run('dump', people).out)
+
+
+def work_folder():
+    os.makedirs(path('no-repository'), exist_ok=True)
+    return path('no-repository')
+
+
+def test_encrypted_backups():
+    write('key', bytes(range(64)))
+    key = ['--key-file', path('key')]
+    secret = make('secret-backup.realm', 20, *key)
+    repository = path('secret-repository')
+    run('backup', secret, repository, '--repository', code=1, says='is encrypted')
+    equal(os.path.exists(repository), False)
+    equal(run('backup', secret, repository, '--repository', '--json', *key).json['isEncrypted'], True)
+    run('verify', repository, says='1 backup can be restored')
+    run('verify', repository, '--full', *key, says='1 backup can be restored')
+    run('restore', repository, path('secret-restored.realm'), says='restored to')
+    run('query', path('secret-restored.realm'), 'Person', code=1, says='is encrypted')
+    run('query', path('secret-restored.realm'), 'Person', *key, says='20 objects')
+    run('backup', secret, path('secret-copy.realm'), *key, says='has a copy')
+    run('query', path('secret-copy.realm'), 'Person', *key, says='20 objects')
+
+
+def test_following_backup():
+    people = make('people.realm', 20)
+    repository = path('followed')
+    versions = []
+    for turn in range(2):
+        process = subprocess.Popen(
+            [support.regnum, 'backup', people, repository, '--follow', '--json'], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE)
+        if turn == 0:
+            versions.append(json.loads(process.stdout.readline())['version'])
+        for number in range(2):
+            run('delete', people, 'Person', f'id == {turn * 2 + number + 1}', '--yes')
+            versions.append(json.loads(process.stdout.readline())['version'])
+        # It releases the repository, so that the next one need not wait.
+        process.send_signal(signal.SIGINT)
+        equal(process.wait(), 0)
+    equal(versions, sorted(set(versions)))
+    equal([line['version'] for line in run('backups', repository, '--json').lines], versions)
+    run('restore', repository, path('followed.realm'))
+    equal(run('dump', path('followed.realm')).out, run('dump', people).out)
 
 
 def main():

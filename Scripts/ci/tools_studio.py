@@ -38,6 +38,9 @@ class Studio:
         data = body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode()
         address = f'{self.address}/{name}' + ('?' + urllib.parse.urlencode(query, quote_via=urllib.parse.quote) if query else '')
         fields = {'X-Regnum-Token': self.token, **(headers or {})}
+        # Without a type, urllib says that a body is a form.
+        if data is not None:
+            fields.setdefault('Content-Type', 'text/csv' if isinstance(body, bytes) else 'application/json')
         request = urllib.request.Request(address, data, {k: v for k, v in fields.items() if v is not None})
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:

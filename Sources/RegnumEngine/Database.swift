@@ -7,6 +7,8 @@
 //                          between `beginWrite` and its end accesses it
 //   queue                  its own monitor
 //   writerLock             its own
+//   counters               atomics
+//   blockedWriters         its own mutex
 //   open databases         `DatabaseRegistry`; holds databases weakly
 
 package import RegnumSystem
@@ -65,6 +67,10 @@ package final class Database: @unchecked Sendable {
     /// sees this object.
     package internal(set) var passedOver: PassedCommit?
     let writerLock = WriterLock()
+    /// Counts of the operations of this process on the file.
+    package let counters = OperationCounters()
+    /// The threads that wait for the writer lock.
+    package let blockedWriters = BlockedWriters()
     /// The schema that was read last, so that sessions with the same schema read it once. Any thread.
     private let knownSchema: Lock<KnownSchema>
     /// The lock file, shared with other processes; nil if no other process can have the file open.
@@ -131,6 +137,7 @@ package final class Database: @unchecked Sendable {
         syncAtEnd()
         shared?.leave()
         file.close()
+        counters.noteClosed()
         DatabaseRegistry.shared.hasLetGo(of: file.identity)
     }
 

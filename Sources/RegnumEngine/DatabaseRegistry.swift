@@ -6,14 +6,14 @@
 // Guards: one mutex, held only to access the tables, never during file operations; and a lock per path and per file,
 // which a thread of this process holds while it opens, compacts or deletes.
 
-import RegnumSystem
+package import RegnumSystem
 import Synchronization
 
 /// See `Database.lettingGo`.
 package final class LettingGo: Sendable {
     private let file: FileIdentity
 
-    init(file: FileIdentity) {
+    package init(file: FileIdentity) {
         self.file = file
         DatabaseRegistry.shared.letsGo(of: file)
     }
@@ -47,6 +47,21 @@ final class DatabaseRegistry: Sendable {
     /// The databases of the files that are open.
     var openFiles: [Database] { state.withLock { $0.files.values.compactMap(\.database) } }
 
+    /// The results of `body` for the databases that are open: files first, then those in memory. Meanwhile they are
+    /// marked as about to be closed: this thread may be the last one that holds them.
+    func mapOpen<R>(_ body: (Database) -> R) -> [R] {
+        // Held for longer than the databases.
+        var lettingGo: [LettingGo] = []
+        defer { withExtendedLifetime(lettingGo) {} }
+        let open = state.withLock { state in
+            let all = state.files.values.compactMap(\.database) + state.inMemory.values.compactMap(\.database)
+            let open = all.filter { !$0.isForked }
+            lettingGo = open.map { $0.lettingGo() }
+            return open
+        }
+        return open.map(body)
+    }
+
     /// `ForkWatch.generation` of the process that last opened a file here.
     var generationOfOpening: UInt { generation.load(ordering: .acquiring) }
 
@@ -64,16 +79,28 @@ final class DatabaseRegistry: Sendable {
         }
     }
 
+    private func isLettingGo(of file: FileIdentity) -> Bool {
+        var isBusy = false
+        changeLettingGo { isBusy = $0[file] != nil }
+        return isBusy
+    }
+
     /// Waits at most one second while the file is about to be closed, because its last writes are being synced.
     private func waitForLettingGo(_ path: String, _ fileSystem: any FileSystem) {
         guard let file = try? Self.identity(path, fileSystem) else { return }
         let end = MonotonicClock.now() + 1_000_000_000
-        while MonotonicClock.now() < end {
-            var isBusy = false
-            changeLettingGo { isBusy = $0[file] != nil }
-            if !isBusy { return }
+        while MonotonicClock.now() < end, isLettingGo(of: file) { CurrentThread.sleep(nanoseconds: 200_000) }
+    }
+
+    /// True if the file is open, and `condition` holds for its database. Waits at most one second while it is about to
+    /// be closed: a thread may hold it for a moment to read its statistics.
+    private func staysOpen(_ file: FileIdentity, if condition: (Database) -> Bool = { _ in true }) -> Bool {
+        let end = MonotonicClock.now() + 1_000_000_000
+        while openDatabase(file).map(condition) ?? false {
+            guard isLettingGo(of: file), MonotonicClock.now() < end else { return true }
             CurrentThread.sleep(nanoseconds: 200_000)
         }
+        return false
     }
 
     /// Runs `body` while no other thread holds the lock of `place`. Lock order: path before file; a thread that holds a
@@ -119,6 +146,8 @@ final class DatabaseRegistry: Sendable {
         while true {
             let opening = try Opening(path: path, fileSystem: fileSystem, options: options)
             let file = opening.file.identity
+            // One with other settings cannot be joined.
+            _ = staysOpen(file) { $0.options.isReadOnly != options.isReadOnly || !$0.fits(options.encryptionKey) }
             if let open = openDatabase(file) { return try join(open, opening) }
             let opened = try alone(at: .path(opening.path), until: deadline) { () throws(EngineError) in
                 try alone(at: .file(file), until: deadline) { () throws(EngineError) -> Database? in
@@ -161,7 +190,7 @@ final class DatabaseRegistry: Sendable {
                 let file = opening.file.identity
                 var isMoved = false
                 let result = try alone(at: .file(file), until: deadline) { () throws(EngineError) -> R? in
-                    if openDatabase(file) != nil {
+                    if staysOpen(file) {
                         opening.file.close()
                         return nil
                     }
@@ -183,12 +212,12 @@ final class DatabaseRegistry: Sendable {
         let deadline = Database.OpenOptions().openingDeadline
         return try alone(at: .path(fileSystem.linked(path)), until: deadline) { () throws(EngineError) -> R? in
             while true {
-                if let file = try Self.identity(path, fileSystem), openDatabase(file) != nil { return nil }
+                if let file = try Self.identity(path, fileSystem), staysOpen(file) { return nil }
                 guard let (file, canLock) = try Self.openIfThere(path, fileSystem) else { return body(false) }
                 defer { file.close() }
                 var isMoved = false
                 let result = try alone(at: .file(file.identity), until: deadline) { () throws(EngineError) -> R? in
-                    if openDatabase(file.identity) != nil { return nil }
+                    if staysOpen(file.identity) { return nil }
                     let shared = LockFile(path: path, fileSystem: fileSystem, database: file)
                     func look() throws(EngineError) -> Bool {
                         // A compacted copy may have been renamed to the path in the meantime.

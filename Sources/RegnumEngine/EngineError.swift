@@ -34,6 +34,8 @@ package enum EngineError: Error, Equatable {
     case limit(String)
     /// While committing: objects violate a unique constraint or a delete rule.
     case refused(Refusal, String)
+    /// While scanning: the owner of the session has ended the scan (`ScanStop`).
+    case stopped
 
     package enum Refusal: String, Sendable {
         case duplicate, deniedDelete
@@ -69,6 +71,7 @@ extension EngineError: CustomStringConvertible {
             "the file '\(path)', which has the name of its lock file, belongs to another program: rename that file or the database"
         case .fileExists(let path): "a file already exists at '\(path)'"
         case .limit(let words), .refused(_, let words), .busy(let words): words
+        case .stopped: "the scan was stopped"
         }
     }
 

@@ -49,6 +49,8 @@ public struct InspectionError: Error, Sendable, Equatable, CustomStringConvertib
         case foreignLockFile
         /// Another process did not release the file within the time limit.
         case busy
+        /// The caller has ended the work.
+        case stopped
         /// There is a file at the path, but there must not be one.
         case fileExists
         /// The file system is full.
@@ -103,6 +105,7 @@ extension InspectionError.Reason {
             case .fileExists: .fileExists
             case .limit: .overLimit
             case .refused: .refusedByRule
+            case .stopped: .stopped
             }
     }
 

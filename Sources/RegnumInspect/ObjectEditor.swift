@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Creates and updates objects of one class from JSON or CSV, in one transaction.
 
-internal import RegnumEngine
+package import RegnumEngine
 internal import RegnumSystem
 
 /// The reason why an object was refused, as part of a sentence. **Unstable**, like `Inspector`.
@@ -28,6 +28,8 @@ public struct CSVField: Sendable, Equatable {
 /// A write transaction for objects of one class. An object with the primary key of an existing one updates it. Refused
 /// objects change nothing. Confined to one thread. **Unstable**, like `Inspector`.
 ///
+/// The editor of a preview has no transaction, and must not be committed. See `Inspector.previewEditing`.
+///
 /// The transaction is rolled back if the editor is released without `commit`.
 public final class ObjectEditor {
     public enum Outcome: Sendable { case inserted, updated, unchanged }
@@ -37,16 +39,19 @@ public final class ObjectEditor {
     let path: String
     private let parser: ObjectParser
     private let store: ObjectStore
+    /// Set if nothing is written.
+    private let preview: PreviewedObjects?
     /// The columns of the CSV fields.
     private var fields: [Int] = []
     /// Values with links to objects that did not exist when they were read.
     private var later: [(line: Int, key: ObjectKey, isNew: Bool, column: Int, value: JSONValue)] = []
 
-    init(_ session: Session, _ table: Table, _ path: String) {
+    init(_ session: Session, _ table: Table, _ path: String, isPreview: Bool = false) {
         self.session = session
         self.table = table
         self.path = path
-        parser = ObjectParser(session: session, path: path)
+        preview = isPreview ? PreviewedObjects(session, table) : nil
+        parser = ObjectParser(session: session, path: path, preview: preview)
         store = ObjectStore(session: session)
     }
 
@@ -114,6 +119,7 @@ public final class ObjectEditor {
         let old = try existing(planned, line)
         if let reason = try brokenConstraint(planned, old) { throw RefusedObject(line: line, description: reason) }
         let (key, outcome) = try inspecting(path) { () throws(EngineError) -> (ObjectKey, Outcome) in
+            if let preview { return try preview.put(planned, old) }
             guard let old else { return (try store.insert(planned), .inserted) }
             return (old, try store.update(old, planned) ? .updated : .unchanged)
         }
@@ -127,7 +133,7 @@ public final class ObjectEditor {
         do {
             let planned = try parser.object(try parsed(json), of: table)
             if try existing(planned, 0) != nil {
-                throw ObjectParser.Problem(message: "there is an object with the primary key")
+                throw primaryKeyProblem("there is an object with this primary key")
             }
             if let reason = try brokenConstraint(planned, nil) { throw ObjectParser.Problem(message: reason) }
             return try inspecting(path) { () throws(EngineError) in try store.insert(planned) }
@@ -142,12 +148,17 @@ public final class ObjectEditor {
         }
     }
 
+    private func primaryKeyProblem(_ message: String) -> ObjectParser.Problem {
+        let problem = ObjectParser.Problem(message: message)
+        return table.definition.primaryKey.map { problem.at(table.definition.columns[$0].name) } ?? problem
+    }
+
     func replace(_ key: ObjectKey, by json: [UInt8]) throws -> Bool {
         do {
             let planned = try parser.object(try parsed(json), of: table)
             if let primary = table.definition.primaryKey, case .value(let value)? = planned.values[primary] {
                 let found = try inspecting(path) { () throws(EngineError) in try table.key(forPrimaryKey: value) }
-                guard found == key else { throw ObjectParser.Problem(message: "the primary key must not be changed") }
+                guard found == key else { throw primaryKeyProblem("the primary key must not be changed") }
             }
             if let reason = try brokenConstraint(planned, key) { throw ObjectParser.Problem(message: reason) }
             return try inspecting(path) { () throws(EngineError) in try store.update(key, planned) }
@@ -163,35 +174,46 @@ public final class ObjectEditor {
         guard case .value(let value)? = planned.values[primary] else {
             throw RefusedObject(line: line, description: "its primary key '\(column.name)' is missing")
         }
-        return try inspecting(path) { () throws(EngineError) in try table.key(forPrimaryKey: value) }
+        let stored = try inspecting(path) { () throws(EngineError) in try table.key(forPrimaryKey: value) }
+        return stored ?? preview?.key(forPrimaryKey: value, in: table)
     }
 
     /// Returns which unique constraint the object would violate, as a message; nil if none. `old` is the object to be
     /// updated.
     private func brokenConstraint(_ planned: PlannedObject, _ old: ObjectKey?) throws -> String? {
         for (number, unique) in table.definition.uniques.enumerated() {
-            var values: [Value] = []
-            for key in unique.columns {
-                guard let column = table.definition.columns.firstIndex(where: { $0.key == key }) else { continue }
-                if case .value(let value)? = planned.values[column] {
-                    values.append(value)
-                } else if let old {
-                    values.append(try inspecting(path) { () throws(EngineError) in try table.value(column, of: old) })
-                } else {
-                    let definition = table.definition.columns[column]
-                    values.append(definition.isNullable ? .null : .zero(definition.type))
-                }
-            }
-            let found = try inspecting(path) { () throws(EngineError) in
-                try table.key(inUnique: number, equalTo: values)
+            let values = try uniqueValues(unique, planned, old)
+            let found = try inspecting(path) { () throws(EngineError) -> ObjectKey? in
+                if let preview { return try preview.holder(number, values) }
+                return try table.key(inUnique: number, equalTo: values)
             }
             guard let found, found != old else { continue }
-            let names = unique.columns.compactMap { key in
-                table.definition.columns.first { $0.key == key }?.name
-            }
+            let names = table.definition.positions(of: unique).map { table.definition.columns[$0].name }
+            if names.count == 1 { return "property '\(names[0])': another object has the same value, but it is unique" }
             return "another object has the same values of its unique constraint (\(names.joined(separator: ", ")))"
         }
         return nil
+    }
+
+    /// The values of a constraint that the object would have.
+    private func uniqueValues(
+        _ unique: UniqueDefinition, _ planned: PlannedObject, _ old: ObjectKey?
+    ) throws -> [Value] {
+        var values: [Value] = []
+        for column in table.definition.positions(of: unique) {
+            if case .value(let value)? = planned.values[column] {
+                values.append(value)
+            } else if let old {
+                values.append(
+                    try inspecting(path) { () throws(EngineError) -> Value in
+                        if let value = preview?.value(column, of: old) { return value }
+                        return try table.value(column, of: old)
+                    })
+            } else {
+                values.append(table.definition.columns[column].standard)
+            }
+        }
+        return values
     }
 
     /// Sets the links to objects that were stored after the objects that link to them. Returns the objects whose links
@@ -199,7 +221,8 @@ public final class ObjectEditor {
     public func setRemainingLinks() throws -> [RefusedObject] {
         var refused: [RefusedObject] = []
         for (line, key, isNew, column, json) in later {
-            guard try inspecting(path, { () throws(EngineError) in try table.contains(key) }) else { continue }
+            let isStored = try inspecting(path) { () throws(EngineError) in try table.contains(key) }
+            guard isStored || preview?.contains(key, in: table) == true else { continue }
             let definition = table.definition.columns[column]
             do {
                 var planned = PlannedObject(table: table.definition.key)
@@ -207,12 +230,17 @@ public final class ObjectEditor {
                 if let reason = try brokenConstraint(planned, key) {
                     throw ObjectParser.Problem(message: reason)
                 }
-                _ = try inspecting(path) { () throws(EngineError) in try store.update(key, planned) }
+                try inspecting(path) { () throws(EngineError) -> Void in
+                    if let preview { _ = try preview.put(planned, key) } else { _ = try store.update(key, planned) }
+                }
             } catch let problem as ObjectParser.Problem {
                 refused.append(
                     RefusedObject(
                         line: line, description: problem.at(definition.name).message, wasInserted: isNew))
-                if isNew { try inspecting(path) { () throws(EngineError) in try table.delete(key) } }
+                guard isNew else { continue }
+                try inspecting(path) { () throws(EngineError) -> Void in
+                    if let preview { preview.remove(key) } else { try table.delete(key) }
+                }
             }
         }
         later = []
@@ -223,6 +251,7 @@ public final class ObjectEditor {
 
     /// Makes the changes durable. If it throws `InspectionError`, nothing is changed.
     public func commit() throws {
+        precondition(preview == nil, "a preview is never committed")
         try inspecting(path) { () throws(EngineError) in try session.commitWrite() }
     }
 
@@ -238,17 +267,33 @@ extension Inspector {
         let session = try makeSession()
         try inspecting(database.path) { () throws(EngineError) in try session.beginWrite() }
         do {
-            let table = try table(className, session)
-            if table.definition.isEmbedded {
-                throw InspectionError(
-                    path: database.path,
-                    description: "Class '\(className)' is embedded: change the objects that its objects belong to.")
-            }
-            return ObjectEditor(session, table, database.path)
+            return ObjectEditor(session, try editedTable(className, session), database.path)
         } catch {
             session.rollbackWrite()
             throw error
         }
+    }
+
+    /// An editor that reports what it would do, at the newest version, and stores nothing. No writer waits for it, and it
+    /// waits for none; the file may be open to be read only. Throws `InspectionError` if the file lacks the class.
+    public func previewEditing(_ className: String) throws -> ObjectEditor {
+        try previewEditing(className, in: try makeSession())
+    }
+
+    /// The same, at the version of a session.
+    package func previewEditing(_ className: String, in session: Session) throws -> ObjectEditor {
+        ObjectEditor(session, try editedTable(className, session), database.path, isPreview: true)
+    }
+
+    /// The table of a class whose objects are edited by themselves.
+    private func editedTable(_ className: String, _ session: Session) throws -> Table {
+        let table = try table(className, session)
+        if table.definition.isEmbedded {
+            throw InspectionError(
+                path: database.path,
+                description: "Class '\(className)' is embedded: change the objects that its objects belong to.")
+        }
+        return table
     }
 
     func requireWritable() throws {

@@ -21,10 +21,6 @@ package final class ObjectFormatter {
     private let session: Session
     /// The number of characters at which strings in lines are truncated.
     private static let shownCharacters = 80
-    /// The depth of nested embedded objects up to which they are written; of deeper ones only the name is written.
-    /// Bounds the use of the stack.
-    private static let shownDepth = 256
-
     private struct Row: Hashable {
         var table: TableKey
         var key: ObjectKey
@@ -40,6 +36,7 @@ package final class ObjectFormatter {
     package func line(_ table: Table, _ key: ObjectKey) throws(EngineError) -> String {
         var text = "\(table.definition.name) #\(key.rawValue)"
         for (column, definition) in table.definition.columns.enumerated() where !definition.isHidden {
+            if text.utf8.count > ObjectLine.byteLimit { return text + " ..." }
             text += " \(definition.name)="
             try write(table, column, key, .line, to: &text)
         }
@@ -122,6 +119,9 @@ package final class ObjectFormatter {
         let definition = table.definition.columns[column]
         // Only values of any type have tags.
         let isMixed = definition.type == .mixed
+        if style == .line, definition.collection != .none {
+            return try writeFirst(table, column, key, definition, to: &out)
+        }
         switch definition.collection {
         case .none: try write(try table.value(column, of: key), definition.target, style, isMixed, to: &out)
         case .list, .set:
@@ -131,12 +131,40 @@ package final class ObjectFormatter {
         }
     }
 
+    /// Writes the first elements of a collection in a line, without reading the others.
+    private func writeFirst(
+        _ table: Table, _ column: Int, _ key: ObjectKey, _ definition: ColumnDefinition, to out: inout String
+    ) throws(EngineError) {
+        let isMap = definition.collection == .dictionary
+        let count = isMap ? try table.dictionaryCount(column, of: key) : try table.listCount(column, of: key)
+        out += isMap ? "{" : "["
+        for index in 0..<count {
+            if index > 0 { out += ", " }
+            if index == ObjectLine.elementLimit || out.utf8.count > ObjectLine.byteLimit {
+                out += "... \(count - index) more"
+                break
+            }
+            if isMap {
+                Self.write(try table.dictionaryKey(column, of: key, at: index), false, to: &out)
+                out += ": "
+                try write(try table.dictionaryValue(column, of: key, at: index), definition.target, .line, to: &out)
+            } else {
+                try write(try table.listValue(column, of: key, at: index), definition.target, .line, to: &out)
+            }
+        }
+        out += isMap ? "}" : "]"
+    }
+
     private func write(
         _ values: [Value], _ target: TableKey?, _ style: Style, _ isMixed: Bool, to out: inout String
     ) throws(EngineError) {
         out += "["
         for (index, value) in values.enumerated() {
             if index > 0 { out += ", " }
+            if Self.isFull(out, index, style) {
+                out += "... \(values.count - index) more"
+                break
+            }
             try write(value, target, style, isMixed, to: &out)
         }
         out += "]"
@@ -148,11 +176,20 @@ package final class ObjectFormatter {
         out += "{"
         for (index, entry) in entries.enumerated() {
             if index > 0 { out += ", " }
-            JSONValue.quote(entry.key, to: &out)
+            if Self.isFull(out, index, style) {
+                out += "... \(entries.count - index) more"
+                break
+            }
+            Self.write(entry.key, style != .line, to: &out)
             out += ": "
             try write(entry.value, target, style, isMixed, to: &out)
         }
         out += "}"
+    }
+
+    /// True if a line has room for no further element.
+    private static func isFull(_ out: String, _ index: Int, _ style: Style) -> Bool {
+        style == .line && (index == ObjectLine.elementLimit || out.utf8.count > ObjectLine.byteLimit)
     }
 
     private func write(
@@ -232,14 +269,15 @@ package final class ObjectFormatter {
             return
         }
         let definition = table.definition
-        if definition.isEmbedded, depth < Self.shownDepth,
-            nested.insert(Row(table: definition.key, key: key)).inserted
-        {
+        // In a line a deeper object is named only. JSON is read again, so it has all objects or is an error.
+        let isShown = style != .line || depth < EmbeddedNesting.depthLimit
+        if definition.isEmbedded, isShown, nested.insert(Row(table: definition.key, key: key)).inserted {
             depth += 1
             defer {
                 depth -= 1
                 if depth == 0 { nested.removeAll() }
             }
+            try EmbeddedNesting.check(depth)
             guard style == .line else { return try write(table, key, style, to: &out) }
             out += "(\(try line(table, key)))"
             return
@@ -273,9 +311,9 @@ package final class ObjectFormatter {
 
     private static func write(_ string: String, _ isJSON: Bool, to out: inout String) {
         if isJSON || string.utf8.count <= shownCharacters { return JSONValue.quote(string, to: &out) }
-        let start = string.prefix(shownCharacters)
-        JSONValue.quote(String(start), to: &out)
-        if start.endIndex != string.endIndex { out += "..." }
+        let (start, isCut) = ObjectLine.start(of: string, characters: shownCharacters)
+        JSONValue.quote(start, to: &out)
+        if isCut { out += "..." }
     }
 
     /// The bytes of a word, lowest first, as two hexadecimal digits each.

@@ -10,39 +10,71 @@ struct ImageReader {
     let session: Session
 
     /// The values of the given columns, of all visible ones without `columns`.
-    func object(_ table: Table, _ key: ObjectKey, columns: [Int]? = nil) throws(EngineError) -> PlannedObject {
+    /// Throws `.limit` if embedded objects are nested too deeply.
+    func object(
+        _ table: Table, _ key: ObjectKey, columns: [Int]? = nil, depth: Int = 0
+    ) throws(EngineError) -> PlannedObject {
+        try EmbeddedNesting.check(depth)
         let all = table.definition.columns
         var image = PlannedObject(table: table.definition.key)
         for column in columns ?? all.indices.filter({ !all[$0].isHidden }) {
-            image.values[column] = try value(column, of: key, in: table)
+            image.values[column] = try value(column, of: key, in: table, depth)
         }
         return image
     }
 
-    private func value(_ column: Int, of key: ObjectKey, in table: Table) throws(EngineError) -> PlannedValue {
+    private func value(
+        _ column: Int, of key: ObjectKey, in table: Table, _ depth: Int
+    ) throws(EngineError) -> PlannedValue {
         let target = table.definition.columns[column].target
         switch table.definition.columns[column].collection {
-        case .none: return try value(try table.value(column, of: key), target)
+        case .none: return try value(try table.value(column, of: key), target, depth)
         case .list, .set:
             var elements: [PlannedValue] = []
-            for element in try table.listValues(column, of: key) { elements.append(try value(element, target)) }
+            for element in try table.listValues(column, of: key) { elements.append(try value(element, target, depth)) }
             return .elements(elements)
         case .dictionary:
             var entries: [(key: String, value: PlannedValue)] = []
             for entry in try table.dictionaryEntries(column, of: key) {
-                entries.append((entry.key, try value(entry.value, target)))
+                entries.append((entry.key, try value(entry.value, target, depth)))
             }
             return .entries(entries)
         }
     }
 
-    private func value(_ value: Value, _ target: TableKey?) throws(EngineError) -> PlannedValue {
+    private func value(_ value: Value, _ target: TableKey?, _ depth: Int) throws(EngineError) -> PlannedValue {
         guard case .link(let key) = value else { return .value(value) }
         if key == .none { return .value(.null) }
         guard let table = target.flatMap({ session.table($0) }), table.definition.isEmbedded else {
             return .value(value)
         }
-        return .embedded(try object(table, key))
+        return .embedded(try object(table, key, depth: depth + 1))
+    }
+}
+
+extension PlannedObject {
+    /// About the memory that it takes, in bytes.
+    var byteCount: Int { values.values.reduce(64) { $0 + $1.byteCount } }
+}
+
+extension PlannedValue {
+    fileprivate var byteCount: Int {
+        switch self {
+        case .value(let value): Self.byteCount(value)
+        case .embedded(let object): object.byteCount
+        case .elements(let elements): elements.reduce(64) { $0 + $1.byteCount }
+        case .entries(let entries): entries.reduce(64) { $0 + $1.key.utf8.count + 32 + $1.value.byteCount }
+        }
+    }
+
+    private static func byteCount(_ value: Value) -> Int {
+        switch value {
+        case .string(let text): 64 + text.utf8.count
+        case .data(let bytes): 64 + bytes.count
+        case .list(let values): values.reduce(64) { $0 + byteCount($1) }
+        case .dictionary(let entries): entries.reduce(64) { $0 + $1.key.utf8.count + 32 + byteCount($1.value) }
+        default: 64
+        }
     }
 }
 
@@ -64,6 +96,12 @@ package struct UndoStep: Sendable {
     var deleted: [(row: RowKey, image: PlannedObject)] = []
 
     package var isEmpty: Bool { changes.isEmpty && inserted.isEmpty && deleted.isEmpty }
+
+    /// About the memory that it takes, in bytes. O(values).
+    package var byteCount: Int {
+        let changed = (changes + inserted).reduce(0) { $0 + $1.before.byteCount + $1.after.byteCount }
+        return deleted.reduce(changed) { $0 + $1.image.byteCount }
+    }
 
     init(_ session: Session) { definitions = session.tables.map(\.definition) }
 

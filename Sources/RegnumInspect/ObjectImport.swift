@@ -22,8 +22,8 @@ public struct ObjectImport {
     private let progress: (_ objects: Int) throws -> Void
     private var counts = Counts()
 
-    /// `refused` is called for each refused object, `progress` after each 10,000 objects; an error that `progress`
-    /// throws ends the import.
+    /// `refused` is called for each refused object, `progress` after each 10,000 objects, refused ones included; an error
+    /// that `progress` throws ends the import.
     public init(
         _ editor: ObjectEditor, refused: @escaping (_ line: Int, _ reason: String) -> Void,
         progress: @escaping (_ objects: Int) throws -> Void
@@ -50,7 +50,11 @@ public struct ObjectImport {
                 try count(try editor.put(fields: record.fields, line: record.line))
             } catch let refused as RefusedObject {
                 refuse(refused.line, refused.description)
-            } catch let problem as CSVReader.Problem { refuse(problem.line, problem.message) }
+                try report()
+            } catch let problem as CSVReader.Problem {
+                refuse(problem.line, problem.message)
+                try report()
+            }
         }
     }
 
@@ -69,6 +73,7 @@ public struct ObjectImport {
                 try count(try editor.put(json: object.json, line: object.line))
             } catch let refused as RefusedObject {
                 refuse(refused.line, refused.description)
+                try report()
             } catch let problem as CSVReader.Problem {
                 // Nothing after it can be delimited.
                 return refuse(problem.line, problem.message)
@@ -82,13 +87,17 @@ public struct ObjectImport {
         case .updated: counts.updated += 1
         case .unchanged: counts.unchanged += 1
         }
-        let all = counts.inserted + counts.updated + counts.unchanged
-        if all % 10_000 == 0 { try progress(all) }
+        try report()
     }
 
     private mutating func refuse(_ line: Int, _ reason: String) {
         counts.refused += 1
         refused(line, reason)
+    }
+
+    private func report() throws {
+        let all = counts.inserted + counts.updated + counts.unchanged + counts.refused
+        if all % 10_000 == 0 { try progress(all) }
     }
 
     /// Sets the remaining links. Returns the counts of the whole import. Throws `InspectionError`.

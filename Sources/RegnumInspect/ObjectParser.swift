@@ -35,9 +35,8 @@ struct ObjectParser {
 
     let session: Session
     let path: String
-
-    /// The depth of nested embedded objects up to which they are read.
-    private static let depthLimit = 64
+    /// In a preview: the objects that would be there.
+    var preview: PreviewedObjects?
 
     // MARK: Objects
 
@@ -47,12 +46,13 @@ struct ObjectParser {
         _ json: JSONValue, of table: Table, depth: Int = 0, later: ((Int, JSONValue) -> Void)? = nil
     ) throws -> PlannedObject {
         guard case .object(let members) = json else { throw Problem(message: "it is \(kind(json)), not an object") }
-        guard depth < Self.depthLimit else { throw Problem(message: "objects are nested too deeply") }
+        guard depth <= EmbeddedNesting.depthLimit else { throw Problem(message: EmbeddedNesting.message) }
         let definition = table.definition
         var planned = PlannedObject(table: definition.key)
         for member in members {
             guard let column = definition.column(named: member.key), !definition.columns[column].isHidden else {
-                throw Problem(message: "class '\(definition.name)' has no property '\(member.key)'")
+                throw Problem(
+                    message: "class '\(definition.name)' has no property '\(ObjectLine.part(member.key))'")
             }
             guard planned.values[column] == nil else { throw Problem(message: "'\(member.key)' is given twice") }
             do {
@@ -109,14 +109,15 @@ struct ObjectParser {
     private func link(_ json: JSONValue, to table: Table) throws -> ObjectKey {
         let definition = table.definition
         if case .string(let name)? = json["class"] ?? json["$ref"], name != definition.name {
-            throw Problem(message: "it links to class '\(name)', not '\(definition.name)'")
+            throw Problem(message: "it links to class '\(ObjectLine.part(name))', not '\(definition.name)'")
         }
         if case .number(let text)? = json["key"] ?? json["$id"] {
             guard let number = UInt64(text), number > 0, number < 1 << 62 else {
-                throw Problem(message: "'\(text)' is not the number of an object")
+                throw Problem(message: "'\(ObjectLine.part(text))' is not the number of an object")
             }
             let key = ObjectKey(number)
-            guard try inspecting(path, { () throws(EngineError) in try table.contains(key) }) else {
+            let isThere = try inspecting(path) { () throws(EngineError) in try table.contains(key) }
+            guard isThere || preview?.contains(key, in: table) == true else {
                 throw Problem(
                     message: "there is no '\(definition.name)' with the number \(text)", isMissingTarget: true)
             }
@@ -133,7 +134,8 @@ struct ObjectParser {
             given = json
         }
         let value = given == .null ? Value.null : try scalar(given, definition.columns[primary].type)
-        guard let key = try inspecting(path, { () throws(EngineError) in try table.key(forPrimaryKey: value) }) else {
+        let found = try inspecting(path) { () throws(EngineError) in try table.key(forPrimaryKey: value) }
+        guard let key = found ?? preview?.key(forPrimaryKey: value, in: table) else {
             throw Problem(
                 message: "there is no '\(definition.name)' with the primary key \(text(given))", isMissingTarget: true)
         }
@@ -145,7 +147,7 @@ struct ObjectParser {
     /// The number that was read from the text. Throws if it is infinite only because the text is out of range.
     private func inRange<Number: BinaryFloatingPoint>(_ number: Number, _ text: String) throws -> Number {
         if number.isInfinite, !text.lowercased().contains("inf") {
-            throw Problem(message: "\(text) is out of range")
+            throw Problem(message: "\(ObjectLine.part(text)) is out of range")
         }
         return number
     }
@@ -191,7 +193,7 @@ struct ObjectParser {
         case (.decimal128, .number(let text)), (.decimal128, .string(let text)):
             let decimal = DecimalBits(text)
             if decimal.isInfinite, !text.lowercased().contains("inf") {
-                throw Problem(message: "\(text) is out of range")
+                throw Problem(message: "\(ObjectLine.part(text)) is out of range")
             }
             if !decimal.isNaN || DecimalBits.isNaNText(text) { return .decimal128(decimal.low, decimal.high) }
         default: break
@@ -223,7 +225,7 @@ struct ObjectParser {
         }
         entries.sort { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
         for (one, next) in zip(entries, entries.dropFirst()) where one.key.utf8.elementsEqual(next.key.utf8) {
-            throw Problem(message: "the key '\(one.key)' is given twice")
+            throw Problem(message: "the key '\(ObjectLine.part(one.key))' is given twice")
         }
         return .dictionary(entries)
     }
@@ -238,10 +240,10 @@ struct ObjectParser {
         case ("$literal", .object(let members)): return try entries(members, depth)
         case ("$ref", .string(let name)):
             guard let table = session.table(named: name), !table.definition.isEmbedded else {
-                throw Problem(message: "it links to '\(name)', which is not a class to link to")
+                throw Problem(message: "it links to '\(ObjectLine.part(name))', which is not a class to link to")
             }
             return .typedLink(table.definition.key, try link(json, to: table))
-        default: throw Problem(message: "'\(tag.key)' is not a known tag")
+        default: throw Problem(message: "'\(ObjectLine.part(tag.key))' is not a known tag")
         }
     }
 
@@ -292,8 +294,8 @@ struct ObjectParser {
     private func text(_ json: JSONValue) -> String {
         switch json {
         case .bool(let bool): bool ? "true" : "false"
-        case .number(let text): "'\(text.prefix(60))'"
-        case .string(let text): "'\(text.prefix(60))'"
+        case .number(let text): "'\(ObjectLine.start(of: text, characters: 60).text)'"
+        case .string(let text): "'\(ObjectLine.start(of: text, characters: 60).text)'"
         default: kind(json)
         }
     }

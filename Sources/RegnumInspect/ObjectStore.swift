@@ -90,8 +90,8 @@ struct ObjectStore {
         case .value, .embedded: return try isSame(planned, try table.value(column, of: key), target)
         case .elements(let elements):
             let values = try table.listValues(column, of: key)
+            if table.definition.columns[column].collection == .set { return Self.isSameSet(elements, values) }
             guard values.count == elements.count else { return false }
-            if table.definition.columns[column].collection == .set { return try isSameSet(elements, values, target) }
             for (element, value) in zip(elements, values) where try !isSame(element, value, target) { return false }
             return true
         case .entries(let entries):
@@ -107,32 +107,19 @@ struct ObjectStore {
         }
     }
 
-    private func isSameSet(_ elements: [PlannedValue], _ values: [Value], _ target: TableKey?) throws(EngineError)
-        -> Bool
-    {
-        var given: Set<Value> = []
+    /// True if the set has the given elements, of which some may be given twice.
+    static func isSameSet(_ elements: [PlannedValue], _ values: [Value]) -> Bool {
+        var given: Set<SetElement> = []
         for element in elements {
             guard case .value(let value) = element else { return false }
-            given.insert(value)
+            given.insert(SetElement(value: value))
         }
-        return given == Set(values)
+        return given == Set(values.map { SetElement(value: $0) })
     }
 
     private func isSame(_ planned: PlannedValue, _ value: Value, _ target: TableKey?) throws(EngineError) -> Bool {
         switch planned {
-        case .value(.null): return value == .null || value == .link(.none)
-        case .value(.string(let text)):
-            // Strings are equal if their bytes are.
-            guard case .string(let old) = value else { return false }
-            return text.utf8.elementsEqual(old.utf8)
-        // Also -0.0 and 0.0 differ, and NaN is the same as NaN.
-        case .value(.double(let new)):
-            guard case .double(let old) = value else { return false }
-            return new.bitPattern == old.bitPattern || new.isNaN && old.isNaN
-        case .value(.float(let new)):
-            guard case .float(let old) = value else { return false }
-            return new.bitPattern == old.bitPattern || new.isNaN && old.isNaN
-        case .value(let new): return new == value
+        case .value(let new): return Self.isSame(new, value)
         case .embedded(let object):
             guard case .link(let key) = value, key != .none, let target, let table = session.table(target) else {
                 return false
@@ -147,4 +134,24 @@ struct ObjectStore {
         case .elements, .entries: preconditionFailure("a collection within a collection")
         }
     }
+
+    static func isSame(_ new: Value, _ old: Value) -> Bool {
+        switch (new, old) {
+        case (.null, _): old == .null || old == .link(.none)
+        // Strings are equal if their bytes are.
+        case (.string(let new), .string(let old)): new.utf8.elementsEqual(old.utf8)
+        // Also -0.0 and 0.0 differ, and NaN is the same as NaN.
+        case (.double(let new), .double(let old)): new.bitPattern == old.bitPattern || new.isNaN && old.isNaN
+        case (.float(let new), .float(let old)): new.bitPattern == old.bitPattern || new.isNaN && old.isNaN
+        default: new == old
+        }
+    }
+}
+
+/// An element of a set: equal as the file compares values, so that two spellings of one text are two elements.
+private struct SetElement: Hashable {
+    let value: Value
+
+    static func == (a: SetElement, b: SetElement) -> Bool { ObjectStore.isSame(a.value, b.value) }
+    func hash(into hasher: inout Hasher) { hasher.combine(value) }
 }

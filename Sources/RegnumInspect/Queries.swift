@@ -91,7 +91,11 @@ extension Inspector {
 
     /// Runs the query and returns how it ran. Throws the same errors as `forEachObject`.
     public func explain(_ className: String, matching text: String = "TRUEPREDICATE") throws -> InspectedRun {
-        let session = try makeSession()
+        try explain(className, matching: text, in: try makeSession())
+    }
+
+    /// The same, at the version of a session.
+    package func explain(_ className: String, matching text: String, in session: Session) throws -> InspectedRun {
         let table = try table(className, session)
         let query = try query(text, table, session)
         let run = try inspecting(database.path) { () throws(EngineError) in try query.explain() }

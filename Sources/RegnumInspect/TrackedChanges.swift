@@ -97,14 +97,15 @@ extension Inspector {
         }
     }
 
-    /// Deletes objects, and others by the delete rules. The step is nil if it cannot be undone. Throws
-    /// `InspectionError`, also if a delete rule denies it; nothing is deleted then.
-    package func delete(_ className: String, _ numbers: [UInt64]) throws -> UndoStep? {
+    /// Deletes objects, and others by the delete rules. The step is nil if it cannot be undone: it has too many objects,
+    /// or its values take more than `undoBytes`. Throws `InspectionError`, also if a delete rule denies it; nothing is
+    /// deleted then.
+    package func delete(_ className: String, _ numbers: [UInt64], undoBytes: Int = .max) throws -> UndoStep? {
         try writing { session in
             let (_, rows) = try deletable(className, numbers, session)
             return try inspecting(database.path) { () throws(EngineError) in
                 let plan = try session.planDelete(rows)
-                var step = try Self.images(plan, session)
+                var step = try Self.images(plan, session, undoBytes)
                 try session.delete(rows)
                 let reader = ImageReader(session: session)
                 for index in (step?.changes ?? []).indices {
@@ -159,8 +160,21 @@ extension Inspector {
         return (table, rows)
     }
 
-    /// The objects of the plan, and the objects whose links it clears; nil if there are too many.
-    private static func images(_ plan: DeletePlan, _ session: Session) throws(EngineError) -> UndoStep? {
+    /// The objects of the plan, and the objects whose links it clears; nil if they are too many, too large, or nested too
+    /// deeply.
+    private static func images(
+        _ plan: DeletePlan, _ session: Session, _ undoBytes: Int
+    ) throws(EngineError) -> UndoStep? {
+        do throws(EngineError) { return try limitedImages(plan, session, undoBytes) } catch {
+            if case .limit = error { return nil }
+            throw error
+        }
+    }
+
+    private static func limitedImages(
+        _ plan: DeletePlan, _ session: Session, _ undoBytes: Int
+    ) throws(EngineError) -> UndoStep? {
+        var bytes = 0
         if plan.rows.count > undoLimit { return nil }
         let planned = Set(plan.rows)
         let reader = ImageReader(session: session)
@@ -169,7 +183,10 @@ extension Inspector {
         var holders: [RowKey: Set<Int>] = [:]
         for row in plan.rows {
             guard let table = session.table(row.table), !table.definition.isEmbedded else { continue }
-            step.deleted.append((row, try reader.object(table, row.key)))
+            let image = try reader.object(table, row.key)
+            bytes += image.byteCount
+            if bytes > undoBytes { return nil }
+            step.deleted.append((row, image))
             for origin in session.tables {
                 for (column, definition) in origin.definition.columns.enumerated() {
                     let leadsHere = definition.type == .link && definition.target == row.table
@@ -185,6 +202,9 @@ extension Inspector {
         for (row, columns) in holders {
             guard let table = session.table(row.table) else { continue }
             let before = try reader.object(table, row.key, columns: columns.sorted())
+            // It is kept as it was and as it is.
+            bytes += 2 * before.byteCount
+            if bytes > undoBytes { return nil }
             step.changes.append(.init(row: row, before: before, after: before))
         }
         return step

@@ -107,7 +107,15 @@ extension VersionChanges {
         for table in older.tables where newer.table(table.definition.key) == nil && table.count > 0 {
             var gone = Class(name: table.definition.name)
             gone.deleted = try objects(try keys(table), table)
-            all.classes.append(gone)
+            // A class that was removed and added again has another table. It is one class for the reader.
+            guard let place = all.classes.firstIndex(where: { $0.name == gone.name }),
+                let definition = newer.table(named: gone.name)?.definition
+            else {
+                all.classes.append(gone)
+                continue
+            }
+            all.classes[place].deleted += gone.deleted
+            joinReplaced(&all.classes[place], definition)
         }
         return all
     }
@@ -165,21 +173,23 @@ extension VersionChanges {
     /// Makes one modification of the deletion and the insertion of objects with the same primary key.
     private static func joinReplaced(_ all: inout Class, _ definition: TableDefinition) {
         if definition.primaryKey == nil || all.inserted.isEmpty || all.deleted.isEmpty { return }
-        let new = Set(all.inserted.map { identity($0) })
-        let replaced = Set(all.deleted.lazy.map { identity($0) }.filter { new.contains($0) })
+        let new = Set(all.inserted.compactMap { identity($0) })
+        let replaced = Set(all.deleted.lazy.compactMap { identity($0) }.filter { new.contains($0) })
         if replaced.isEmpty { return }
+        func isReplaced(_ object: Object) -> Bool { identity(object).map { replaced.contains($0) } ?? false }
         let names = definition.columns.filter { !$0.isHidden && !$0.isPrimaryKey }.map(\.name)
-        all.deleted.removeAll { replaced.contains(identity($0)) }
-        for object in all.inserted where replaced.contains(identity(object)) {
+        all.deleted.removeAll { isReplaced($0) }
+        for object in all.inserted where isReplaced(object) {
             all.modified.append(Modified(object: object, columns: names))
         }
-        all.inserted.removeAll { replaced.contains(identity($0)) }
+        all.inserted.removeAll { isReplaced($0) }
     }
 
-    /// The primary key as it is stored: texts that look the same may be different keys.
-    private static func identity(_ object: Object) -> Value {
+    /// The primary key as it is stored: texts that look the same may be different keys. Nil if there was none, which is
+    /// not the primary key nil.
+    private static func identity(_ object: Object) -> Value? {
         if case .string(let text)? = object.primaryKey { return .data(Array(text.utf8)) }
-        return object.primaryKey ?? .null
+        return object.primaryKey
     }
 }
 
@@ -190,6 +200,9 @@ extension VersionChanges {
 package final class FeedReader {
     /// The version that was delivered last.
     package private(set) var last: Session
+    /// The numbers of the next versions that the file keeps, newest first, so that the list is not searched for each.
+    private var upcoming: [UInt64] = []
+    private static let upcomingLimit = 256
 
     package var cursor: FeedCursor { FeedCursor(last) }
 
@@ -235,19 +248,32 @@ package final class FeedReader {
         return try FeedProblem.running { () throws(EngineError) -> VersionChanges? in
             var newer = try database.makeSession()
             if newer.version <= last.version { return nil }
-            if byCommit {
-                var next: UInt64?
-                try newer.visitHistory(from: last.version + 1) { (version) throws(EngineError) in
-                    next = version.number
-                    return false
-                }
-                // If it has been dropped in the meantime, the changes up to the newest version are one.
-                if let next, let session = try database.makeSession(at: next) { newer = session }
-            }
+            if byCommit, let kept = try nextKept(in: database) { newer = kept }
             let changes = try VersionChanges.between(last, newer)
             last = newer
             return changes
         }
+    }
+
+    /// Returns a session at the oldest kept version after the one that was delivered last; nil if there is none, or if
+    /// writers drop versions faster than this finds them.
+    private func nextKept(in database: Database) throws(EngineError) -> Session? {
+        while let number = upcoming.last, number <= last.version { upcoming.removeLast() }
+        for _ in 0..<8 {
+            if upcoming.isEmpty {
+                var found: [UInt64] = []
+                try database.makeSession().visitHistory(from: last.version + 1) { (version) throws(EngineError) in
+                    found.append(version.number)
+                    return found.count < Self.upcomingLimit
+                }
+                upcoming = found.reversed()
+            }
+            guard let next = upcoming.popLast() else { return nil }
+            if let session = try database.makeSession(at: next) { return session }
+            // It has been dropped in the meantime.
+            upcoming = []
+        }
+        return nil
     }
 
     /// Throws if the file of another opening does not hold the version that was delivered last, as far as it shows that.

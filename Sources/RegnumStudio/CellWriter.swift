@@ -82,7 +82,8 @@ struct CellWriter {
             for index in 0..<min(count, 3) {
                 let name = try table.dictionaryKey(column, of: key, at: index)
                 let value = try table.dictionaryValue(column, of: key, at: index)
-                first.append(String(name.prefix(40)) + ": " + (try short(value, definition.target)))
+                let start = ObjectLine.start(of: name, characters: 40).text
+                first.append(start + ": " + (try short(value, definition.target)))
             }
             return ["n": .int(count), "s": .string(first.joined(separator: ", "))]
         }
@@ -142,7 +143,7 @@ struct CellWriter {
     private func short(_ value: Value, _ target: TableKey?) throws(EngineError) -> String {
         switch value {
         case .null: return "null"
-        case .string(let text): return String(text.prefix(60))
+        case .string(let text): return ObjectLine.start(of: text, characters: 60).text
         case .data(let bytes): return "\(bytes.count) bytes"
         case .link(let key):
             guard let table = target.flatMap({ session.table($0) }), key != .none else { return "null" }
@@ -195,7 +196,7 @@ struct CellWriter {
             !location.group.columns[column].isNull(location.row)
         {
             let text = try table.withBytes(column, at: location) { Self.start(of: $0) }
-            if !text.isEmpty { return String(text.prefix(60)) }
+            if !text.isEmpty { return ObjectLine.start(of: text, characters: 60).text }
         }
         guard let primary = table.definition.primaryKey else { return "#\(key.rawValue)" }
         return try short(try table.value(primary, of: key), nil)

@@ -28,14 +28,16 @@ extension Studio {
     /// The results of a query as CSV or JSON, with the given columns, at one version.
     func export(_ call: StudioCall) async throws -> StudioResponse {
         let isJSON = call["format"] == "json"
-        let export = try await worker.run { file in RunningExport(try ObjectExport(file, call, isJSON: isJSON)) }
+        let export = try await worker.scan(.scans, call) { view in
+            RunningExport(try ObjectExport(view, call, isJSON: isJSON))
+        }
         let worker = worker
         let longestPause = options.longestPause
         let chunks = AsyncThrowingStream<Data, any Error>(unfolding: {
-            try await worker.run { _ -> Data? in
-                let chunk = try export.next()
+            try await worker.scan(.scans) { stop -> Data? in
+                let chunk = try export.next(stop)
                 let turn = export.turn
-                worker.later(longestPause) { export.end(after: turn) }
+                worker.later(.scans, longestPause) { export.end(after: turn) }
                 return chunk
             }
         })
@@ -46,11 +48,12 @@ extension Studio {
     /// The bytes of a property of type Data. Browsers show no other type than a picture.
     func data(_ call: StudioCall) async throws -> StudioResponse {
         let bytes = try await worker.run { file in
-            let table = try file.table(try call.text("class"))
-            let key = try file.object(try call.key(), in: table)
-            let column = try file.column(try call.text("property"), of: table)
+            let view = file.view
+            let table = try view.table(try call.text("class"))
+            let key = try view.object(try call.key(), in: table)
+            let column = try view.column(try call.text("property"), of: table)
             let isSingle = table.definition.columns[column].collection == .none
-            let value = try file.reading { () throws(EngineError) in
+            let value = try view.reading { () throws(EngineError) in
                 isSingle ? try table.value(column, of: key) : .null
             }
             guard case .data(let bytes) = value else {
@@ -80,32 +83,31 @@ extension StudioFile {
 
 /// An export, until its reader has all chunks or takes no more.
 private final class RunningExport: @unchecked Sendable {
-    // Sendable: used on the worker's queue only.
+    // Sendable: used on the queue of the scans only.
     private var export: ObjectExport?
     /// The number of chunks that were asked for.
     private(set) var turn = 0
 
     init(_ export: ObjectExport) { self.export = export }
 
-    func next() throws -> Data? {
+    func next(_ stop: ScanStop) throws -> Data? {
         turn += 1
         guard let export else { throw StudioFailure.timeout }
-        return try export.next()
+        return try export.next(stop)
     }
 
     /// Ends the export unless a chunk was asked for since then.
     func end(after turn: Int) { if turn == self.turn { export = nil } }
 }
 
-/// An export that is under way. Used on the worker's queue. Memory: 8 bytes for each result, and a chunk.
+/// An export that is under way. Memory: 8 bytes for each result, and a chunk.
 private final class ObjectExport: @unchecked Sendable {
-    // Sendable: used on the worker's queue only, one chunk after another.
+    // Sendable: used on the queue of the scans only, one chunk after another.
     private static let chunkLength = 1 << 18
 
-    private let session: Session
+    private let view: StudioView
     private let table: Table
     private let list: ResultList
-    private let path: String
     private let isJSON: Bool
     /// The positions of the chosen properties among the visible ones.
     private let chosen: [Int]
@@ -115,8 +117,8 @@ private final class ObjectExport: @unchecked Sendable {
     private var hasBegun = false
     private var isDone = false
 
-    init(_ file: StudioFile, _ call: StudioCall, isJSON: Bool) throws {
-        let table = try file.table(try call.text("class"))
+    init(_ view: StudioView, _ call: StudioCall, isJSON: Bool) throws {
+        let table = try view.table(try call.text("class"))
         let visible = table.definition.columns.indices.filter { !table.definition.columns[$0].isHidden }
         var chosen = Array(visible.indices)
         if let text = call["columns"], case .array(let names) = try Self.parsed(text) {
@@ -127,14 +129,13 @@ private final class ObjectExport: @unchecked Sendable {
                 return position
             }
         }
-        session = file.session
+        self.view = view
         self.table = table
-        list = try file.list(table.definition.name, try file.queryText(call))
-        path = file.path
+        list = try view.list(table.definition.name, try view.queryText(call))
         self.isJSON = isJSON
         self.chosen = chosen
         columns = chosen.map { visible[$0] }
-        writer = ObjectFormatter(session: file.session)
+        writer = ObjectFormatter(session: view.session)
     }
 
     private static func parsed(_ text: String) throws -> JSONValue {
@@ -144,7 +145,9 @@ private final class ObjectExport: @unchecked Sendable {
     }
 
     /// The next chunk; nil at the end.
-    func next() throws -> Data? {
+    func next(_ stop: ScanStop) throws -> Data? { try view.scanning(stop) { try next() } }
+
+    private func next() throws -> Data? {
         if isDone { return nil }
         var text = ""
         if !hasBegun {
@@ -153,7 +156,7 @@ private final class ObjectExport: @unchecked Sendable {
         }
         while position < list.count, text.utf8.count < Self.chunkLength {
             let keys = try list.keys(position..<position + min(200, list.count - position))
-            try inspecting(path) { () throws(EngineError) in
+            try view.reading { () throws(EngineError) in
                 for key in keys {
                     if isJSON {
                         text += position == 0 ? "[\n" : ",\n"

@@ -18,7 +18,8 @@ internal import RegnumSystem
 /// a Realm of the same process may be open, and may be written to. Databases in memory have no file. The file is only
 /// read until the user switches to editing.
 ///
-/// Thread: any. Work on the database runs on a queue of the studio, one request at a time.
+/// Thread: any. Work on the database runs on queues of the studio: one for changes and for what is read at once, and two
+/// for requests that may read a whole class.
 public final class Studio: Sendable {
     let options: StudioOptions
     let access: StudioAccess
@@ -68,49 +69,66 @@ public final class Studio: Sendable {
 
     private func answer(_ request: StudioRequest) async throws -> StudioResponse {
         guard request.path.hasPrefix("/api/") else {
-            guard request.method == "GET" || request.method == "HEAD" else { throw StudioFailure.method }
+            guard request.method == "GET" || request.method == "HEAD" else {
+                throw StudioFailure.method(["GET", "HEAD"])
+            }
             guard let file = StudioPage.file(request.path) else {
                 throw StudioFailure(404, "noSuchPage", "There is no such page.")
             }
             return StudioResponse(200, type: file.type, .data(Data(file.bytes)))
         }
-        let call = try StudioCall(request)
-        switch call.route {
-        case "GET changes": return try await changes(call)
-        case "GET export": return try await export(call)
-        case "GET data": return try await data(call)
-        case "GET job", "POST job": return StudioResponse(200, json: try jobs.respond(call))
-        default: break
-        }
-        guard let route = Self.routes[call.route] else {
-            let isKnown = Self.routes.keys.contains { $0.hasSuffix(" " + call.name) }
-            throw isKnown ? StudioFailure.method : StudioFailure(404, "noSuchRoute", "There is no such request.")
-        }
-        let json = try await worker.run(isChange: request.method == "POST") { file in try route(file, call) }
-        return StudioResponse(200, json: json)
+        return try await answer(try StudioCall(request))
     }
 
-    typealias Route = @Sendable (StudioFile, StudioCall) throws -> JSONValue
+    private func answer(_ call: StudioCall) async throws -> StudioResponse {
+        switch call.route {
+        case .changes: return try await changes(call)
+        case .export: return try await export(call)
+        case .data: return try await data(call)
+        default: return StudioResponse(200, json: try await json(call))
+        }
+    }
 
-    /// The requests that are answered with one JSON value.
-    private static let routes: [String: Route] = [
-        "GET database": { file, _ in try file.describe() },
-        "GET rows": { try $0.rows($1) },
-        "GET object": { try $0.object($1) },
-        "GET elements": { try $0.elements($1) },
-        "GET backlinks": { try $0.backlinks($1) },
-        "GET find": { try $0.find($1) },
-        "GET values": { try $0.distinctValues($1) },
-        "GET query": { try $0.query($1) },
-        "GET explain": { try $0.explain($1) },
-        "GET aggregates": { try $0.aggregates($1) },
-        "GET pins": { file, _ in try file.pins() },
-        "POST editing": { try $0.setEditing($1) },
-        "POST change": { try $0.change($1) },
-        "POST create": { try $0.create($1) },
-        "POST preview-delete": { try $0.previewDelete($1) },
-        "POST delete": { try $0.delete($1) },
-        "POST undo": { try $0.undo($1) },
-        "POST import": { try $0.importObjects($1) },
-    ]
+    /// The answer to a request that is answered with one JSON value.
+    private func json(_ call: StudioCall) async throws -> JSONValue {
+        switch call.route {
+        case .database: try await worker.run { try $0.describe() }
+        case .pins: try await worker.run { try $0.pins() }
+        case .object: try await worker.run { try $0.view.object(call) }
+        case .elements: try await worker.run { try $0.view.elements(call) }
+        case .backlinks: try await worker.run { try $0.view.backlinks(call) }
+        case .query: try await worker.run { try $0.view.query(call) }
+        case .job: try jobs.respond(call)
+        case .rows: try await rows(call)
+        case .find: try await worker.scan(.scans, call) { try $0.find(call) }
+        case .values: try await worker.scan(.scans, call) { try $0.distinctValues(call) }
+        case .explain: try await worker.scan(.scans, call) { try $0.explain(call) }
+        case .aggregates: try await worker.scan(.scans, call) { try $0.aggregates(call) }
+        case .previewDelete: try await worker.scan(.scans, call) { try $0.previewDelete(call) }
+        case .editing: try await worker.run(isChange: true) { try $0.setEditing(call) }
+        case .change: try await worker.run(isChange: true) { try $0.change(call) }
+        case .create: try await worker.run(isChange: true) { try $0.create(call) }
+        case .delete: try await worker.run(isChange: true) { try $0.delete(call) }
+        case .undo: try await worker.run(isChange: true) { try $0.undo(call) }
+        case .importObjects: try await importObjects(call)
+        case .changes, .export, .data: preconditionFailure("not answered with one JSON value")
+        }
+    }
+
+    /// With `commit=1` an import, otherwise a preview of one.
+    private func importObjects(_ call: StudioCall) async throws -> JSONValue {
+        if call["commit"] == "1" { return try await worker.run(isChange: true) { try $0.importObjects(call) } }
+        try await worker.run { try $0.requireEditing() }
+        let report = try await worker.scan(.scans, call) { try $0.previewImport(call) }
+        return try await worker.run { try $0.answer(report) }
+    }
+
+    /// Objects in the order of their creation are found by their positions, without a scan.
+    private func rows(_ call: StudioCall) async throws -> JSONValue {
+        if (call["query"] ?? "").isEmpty, (call["sort"] ?? "").isEmpty {
+            try worker.endOlderScans(call)
+            return try await worker.run { try $0.view.rows(call) }
+        }
+        return try await worker.scan(.rows, call) { try $0.rows(call) }
+    }
 }

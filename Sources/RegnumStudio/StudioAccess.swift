@@ -21,7 +21,10 @@ struct StudioAccess: Sendable {
 
     init(_ options: StudioOptions) {
         token = options.token.map { Array($0.utf8) }
-        hosts = options.hosts.map { Set($0.map { $0.lowercased() }) }
+        hosts = options.hosts.map { names in
+            // A Host field has brackets around an IPv6 address.
+            Set(names.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0.lowercased())]" : $0.lowercased() })
+        }
         bodyLimit = options.bodyLimit
     }
 
@@ -43,7 +46,7 @@ struct StudioAccess: Sendable {
     func check(_ request: StudioRequest) throws {
         let host = request.headers["host"]?.lowercased()
         if let hosts {
-            guard let host, hosts.contains(Self.name(host)) else {
+            guard let name = host.flatMap({ Self.name($0) }), hosts.contains(name) else {
                 throw StudioFailure(421, "host", "The studio is not served under this name.")
             }
         }
@@ -70,10 +73,20 @@ struct StudioAccess: Sendable {
         }
     }
 
-    /// The name in a Host field, without the port.
-    private static func name(_ host: String) -> String {
-        if host.hasPrefix("["), let end = host.firstIndex(of: "]") { return String(host[...end]) }
-        return String(host.prefix { $0 != ":" })
+    /// The name in a Host field, without the port; nil if the field has another form. An IPv6 address has brackets.
+    private static func name(_ host: String) -> String? {
+        let end: String.Index
+        if host.hasPrefix("[") {
+            guard let bracket = host.firstIndex(of: "]") else { return nil }
+            end = host.index(after: bracket)
+        } else {
+            end = host.firstIndex(of: ":") ?? host.endIndex
+        }
+        let port = host[end...]
+        guard port.isEmpty || port.first == ":" && port.utf8.dropFirst().allSatisfy({ (48...57).contains($0) }) else {
+            return nil
+        }
+        return String(host[..<end])
     }
 
     /// The time does not depend on the position of the first difference.

@@ -6,20 +6,19 @@ internal import RegnumInspect
 internal import RegnumSystem
 
 struct StudioCall: Sendable {
-    let name: String
-    /// The method and the name, as in `GET rows`.
-    let route: String
+    let route: Studio.Route
+    let isPost: Bool
     let body: Data
     private let query: [String: String]
     private let json: JSONValue?
 
-    /// Throws `StudioFailure` if the body should be JSON and is not.
+    /// Throws `StudioFailure` if there is no such request, or if the body should be JSON and is not.
     init(_ request: StudioRequest) throws {
-        name = String(request.path.dropFirst("/api/".count))
-        route = request.method + " " + name
+        route = try Studio.Route(request)
+        isPost = request.method == "POST"
         query = request.query
         body = request.body
-        guard request.method == "POST", name != "import" else {
+        guard isPost, route != .importObjects else {
             json = nil
             return
         }

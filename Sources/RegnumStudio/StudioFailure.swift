@@ -13,6 +13,8 @@ struct StudioFailure: Error {
     /// For a query: the UTF-8 offset of the error, and the tokens that would have been valid there.
     var position: Int?
     var expected: [String] = []
+    /// For a method: those that are allowed.
+    var allowed: [String] = []
 
     init(_ status: Int, _ reason: String, _ message: String) {
         self.status = status
@@ -20,7 +22,15 @@ struct StudioFailure: Error {
         self.message = message
     }
 
-    static let method = StudioFailure(405, "method", "The request has another method.")
+    static let superseded = StudioFailure(
+        409, "superseded", "The request was given up, as its page has made a newer one.")
+
+    static func method(_ allowed: [String]) -> StudioFailure {
+        var failure = StudioFailure(405, "method", "The request has another method.")
+        failure.allowed = allowed
+        return failure
+    }
+
     static let timeout = StudioFailure(
         503, "timeout", "The request takes too long and was given up. Narrow the query, or use the command regnum.")
 
@@ -47,7 +57,7 @@ struct StudioFailure: Error {
                 case .unspecified: 400
                 case .refusedByRule, .overLimit: 422
                 case .noPermission: 403
-                case .busy, .noSpace: 503
+                case .busy, .noSpace, .stopped: 503
                 default: 500
                 }
             self.init(status, error.reason.rawValue, error.description)
@@ -61,6 +71,8 @@ struct StudioFailure: Error {
         ]
         if let position { members.append(.init(key: "position", value: .int(position))) }
         if !expected.isEmpty { members.append(.init(key: "expected", value: .array(expected.map { .string($0) }))) }
-        return StudioResponse(status, json: ["error": .object(members)])
+        var response = StudioResponse(status, json: ["error": .object(members)])
+        if !allowed.isEmpty { response.headers.append(("Allow", allowed.joined(separator: ", "))) }
+        return response
     }
 }

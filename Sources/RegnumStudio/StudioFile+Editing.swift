@@ -19,7 +19,7 @@ extension StudioFile {
         try refresh()
         return [
             "version": .int(session.version), "isEditing": .bool(isEditing),
-            "undo": undoTitles, "undoNumber": undoNumber,
+            "undo": undoTitles, "undoNumber": undoNumber, "hasForgotten": .bool(takeForgotten()),
         ]
     }
 
@@ -72,20 +72,11 @@ extension StudioFile {
         return ["key": .int(key), "state": try state()]
     }
 
-    /// The effect of a delete.
-    func previewDelete(_ call: StudioCall) throws -> JSONValue {
-        let preview = try inspector.previewDelete(try call.text("class"), try call.keys())
-        return [
-            "objects": .counts(preview.objects), "clearedLinks": .counts(preview.clearedLinks),
-            "denials": .array(preview.denials.map { .string($0) }), "isUndoable": .bool(preview.isUndoable),
-        ]
-    }
-
     func delete(_ call: StudioCall) throws -> JSONValue {
         try requireEditing()
         let name = try call.text("class")
         let keys = try call.keys()
-        if let step = try inspector.delete(name, keys) {
+        if let step = try inspector.delete(name, keys, undoBytes: options.undoByteLimit) {
             // Nothing is to be undone if others have deleted the objects already.
             if !step.isEmpty {
                 push(keys.count == 1 ? "Delete of \(name) #\(keys[0])" : "Delete of \(keys.count) \(name)", step)
@@ -109,31 +100,30 @@ extension StudioFile {
         return try state()
     }
 
-    /// Imports CSV or JSON in one transaction; with `commit=1` only if no object is refused, otherwise never.
+    /// Imports CSV or JSON in one transaction, if no object is refused.
     func importObjects(_ call: StudioCall) throws -> JSONValue {
         try requireEditing()
-        let isWanted = call["commit"] == "1"
-        var refusals: [JSONValue] = []
         let editor = try inspector.beginEditing(try call.text("class"))
         let start = ContinuousClock.now
-        var run = ObjectImport(editor) { line, reason in
-            if refusals.count < 100 { refusals.append(["line": .int(line), "reason": .string(reason)]) }
-        } progress: { [limit = options.timeLimit] _ in
-            if ContinuousClock.now - start > limit { throw StudioFailure.timeout }
+        let report = try StudioImport.run(call, editor) { [limit = options.timeLimit] in
+            ContinuousClock.now - start > limit
         }
-        let source = ByteSource([UInt8](call.body))
-        if call["format"] == "json" {
-            try run.putJSON(JSONObjectsReader(source))
-        } else {
-            try run.putCSV(CSVReader(source))
-        }
-        let counts = try run.finish()
-        let isKept = isWanted && counts.refused == 0
+        let isKept = report.counts.refused == 0
         if isKept { try editor.commit() } else { editor.rollback() }
+        return report.json(isKept: isKept, try state())
+    }
+
+    /// The answer to a preview of an import, which has changed nothing.
+    func answer(_ report: StudioImport) throws -> JSONValue { report.json(isKept: false, try state()) }
+}
+
+extension StudioView {
+    /// The effect of a delete.
+    func previewDelete(_ call: StudioCall) throws -> JSONValue {
+        let preview = try inspector.previewDelete(try call.text("class"), try call.keys())
         return [
-            "inserted": .int(counts.inserted), "updated": .int(counts.updated), "unchanged": .int(counts.unchanged),
-            "refused": .int(counts.refused), "refusals": .array(refusals), "written": .bool(isKept),
-            "state": try state(),
+            "objects": .counts(preview.objects), "clearedLinks": .counts(preview.clearedLinks),
+            "denials": .array(preview.denials.map { .string($0) }), "isUndoable": .bool(preview.isUndoable),
         ]
     }
 }

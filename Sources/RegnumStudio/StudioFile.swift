@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The open database of a studio: the version that is shown, whether it may be written, the results that are kept, and
-// the changes that can be undone. Used on the worker's queue.
+// The open database of a studio: the version that is shown, whether it may be written, and the changes that can be
+// undone. Used on the worker's queue.
 
 internal import Foundation
 internal import RegnumEngine
@@ -9,25 +9,29 @@ internal import RegnumInspect
 final class StudioFile {
     /// The number of changes that can be undone.
     static let undoLimit = 100
-    /// The number of results that are kept: those of the grids that a user goes back and forth between.
-    private static let listLimit = 4
-    /// The number of objects in all of them, of 8 bytes each, beyond which only the newest results are kept.
-    private static let keptObjects = 4_000_000
 
     let options: StudioOptions
     private var follower: VersionFollower
-    private var lists: [(name: String, text: String, list: ResultList)] = []
+    /// The version that is shown, as the requests read it that are answered at once.
+    private(set) var view: StudioView
+    /// The same version, as the lanes of scans read it.
+    private var scanViews: [ScanLane: StudioView] = [:]
     /// The last version, as far as it was seen, that has changed the objects of a class.
     private(set) var changedAt: [String: UInt64] = [:]
     /// The last version, as far as it was seen, that has changed the schema.
     private(set) var schemaChangedAt: UInt64 = 0
     /// The last change is last. Numbers ascend and are never used again.
-    private(set) var history: [(number: Int, title: String, step: UndoStep)] = []
+    private(set) var history: [(number: Int, title: String, step: UndoStep, bytes: Int)] = []
+    private var historyBytes: Int { history.reduce(0) { $0 + $1.bytes } }
+    /// True if the last change has made the studio forget changes because of their size: the page says so.
+    private var hasForgotten = false
     private var changeCount = 0
 
     init(_ options: StudioOptions) throws {
         self.options = options
-        follower = try Self.open(options, isReadOnly: true)
+        let follower = try Self.open(options, isReadOnly: true)
+        self.follower = follower
+        view = StudioView(options, follower.inspector, follower.session)
     }
 
     private static func open(_ options: StudioOptions, isReadOnly: Bool) throws -> VersionFollower {
@@ -77,8 +81,18 @@ final class StudioFile {
 
     func push(_ title: String, _ step: UndoStep) {
         changeCount += 1
-        history.append((changeCount, title, step))
+        history.append((changeCount, title, step, step.byteCount))
         if history.count > Self.undoLimit { history.removeFirst() }
+        while historyBytes > options.undoByteLimit {
+            history.removeFirst()
+            hasForgotten = true
+        }
+    }
+
+    /// True once after changes were forgotten.
+    func takeForgotten() -> Bool {
+        defer { hasForgotten = false }
+        return hasForgotten
     }
 
     /// Removes the last change, which was undone.
@@ -87,52 +101,34 @@ final class StudioFile {
         for index in history.indices { history[index].step.replace(restored) }
     }
 
-    /// Removes all changes.
-    func forgetHistory() { history = [] }
+    /// Removes all changes, as older ones may concern the objects of one that cannot be undone.
+    func forgetHistory() {
+        history = []
+        hasForgotten = true
+    }
 
-    // MARK: Results
+    // MARK: The version that is shown
 
-    /// Notes the classes that differ, which are all of another file, and drops the results.
+    /// The version that is shown, for a lane: at the same version until another one is shown.
+    func scanView(_ lane: ScanLane) throws -> StudioView {
+        if let view = scanViews[lane] { return view }
+        let session = try inspector.makeSession()
+        if session.version != self.session.version {
+            try inspecting(path) { () throws(EngineError) in try session.move(to: self.session) }
+        }
+        let view = StudioView(options, inspector, session)
+        scanViews[lane] = view
+        return view
+    }
+
+    /// Notes the classes that differ, which are all of another file, and shows the newer version.
     private func note(_ older: Session, _ newer: Session, isOther: Bool) {
-        lists = []
+        view = StudioView(options, inspector, session)
+        scanViews = [:]
         if isOther || older.schemaStamp != newer.schemaStamp { schemaChangedAt = newer.version }
         for table in newer.tables {
             let name = table.definition.name
             if isOther || older.table(named: name)?.rowsStamp != table.rowsStamp { changedAt[name] = newer.version }
         }
-    }
-
-    /// The table of a class. Throws `InspectionError` if there is none.
-    func table(_ className: String) throws -> Table { try inspector.table(className, session) }
-
-    /// The results of a query as text, at the version that is shown.
-    func list(_ className: String, _ text: String) throws -> ResultList {
-        if let index = lists.firstIndex(where: { $0.name == className && $0.text == text }) {
-            let found = lists.remove(at: index)
-            lists.append(found)
-        } else {
-            let table = try table(className)
-            lists.append((className, text, try ResultList(try inspector.query(text, table, session), table, path)))
-        }
-        while lists.count > 1, lists.count > Self.listLimit || keptCount > Self.keptObjects { lists.removeFirst() }
-        return lists[lists.count - 1].list
-    }
-
-    private var keptCount: Int { lists.reduce(0) { $0 + $1.list.keptCount } }
-
-    func reading<R>(_ body: () throws(EngineError) -> R) throws -> R { try inspecting(path, body) }
-
-    /// True if an object may have the number.
-    static func isNumber(_ key: UInt64) -> Bool { key > 0 && key < 1 << 62 }
-
-    /// The object with the number. Throws `StudioFailure` if there is none.
-    func object(_ key: UInt64, in table: Table) throws -> ObjectKey {
-        let isThere = try reading { () throws(EngineError) in
-            Self.isNumber(key) ? try table.contains(ObjectKey(key)) : false
-        }
-        guard isThere else {
-            throw StudioFailure(404, "noSuchObject", "There is no '\(table.definition.name)' with the number \(key).")
-        }
-        return ObjectKey(key)
     }
 }

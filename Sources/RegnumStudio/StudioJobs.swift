@@ -28,10 +28,10 @@ final class StudioJobs: @unchecked Sendable {
     func respond(_ call: StudioCall) throws -> JSONValue {
         let name = try call.text("name")
         guard Self.names.contains(name) else { throw StudioFailure.argument("name", "check or space") }
-        if call.route == "POST job", begin(name) { queue.async { [self] in run(name) } }
+        if call.isPost, begin(name) { queue.async { [self] in run(name) } }
         switch lock.withLock({ states[name] }) {
         case nil: return ["state": "none"]
-        case .running(let progress): return ["state": "running", "progress": .number("\(progress)")]
+        case .running(let progress): return ["state": "running", "progress": .double(progress)]
         case .done(let result): return ["state": "done", "result": result]
         case .failed(let failure): return ["state": "failed", "message": .string(failure.message)]
         }
@@ -53,7 +53,7 @@ final class StudioJobs: @unchecked Sendable {
                 fileURL: options.fileURL, isReadOnly: true, encryptionKey: options.encryptionKey)
             let start = ContinuousClock.now
             let result = name == "check" ? check(inspector) : try Self.space(inspector)
-            set(name, .done(["microseconds": .int(StudioFile.microseconds(since: start)), "report": result]))
+            set(name, .done(["microseconds": .int(StudioView.microseconds(since: start)), "report": result]))
         } catch { set(name, .failed(StudioFailure(error))) }
     }
 

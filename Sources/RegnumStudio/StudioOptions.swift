@@ -22,6 +22,8 @@ public struct StudioOptions: Sendable {
     public var hosts: Set<String>? = ["127.0.0.1", "localhost", "[::1]"]
     /// The longest body of a request, in bytes: the text of an import.
     public var bodyLimit = 256 << 20
+    /// The memory for the values of changes that can be undone, in bytes. The oldest changes are forgotten beyond it.
+    public var undoByteLimit = 64 << 20
     /// The time after which a request is answered with an error. A change that has begun is waited for, so that an error
     /// means that nothing was changed. It waits at most half of this time, and 5 seconds, for another process that writes.
     /// An export ends with an error if its reader takes nothing for four times as long.

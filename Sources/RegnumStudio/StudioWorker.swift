@@ -1,85 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs work on the database on one queue, and gives up waiting for it after a time. Between requests it goes on to the
-// newest version, as the space of an old one is not reused while it is held.
+// The lanes of requests, so that a long scan keeps no other request waiting.
+//
+//   file     owns the `StudioFile`: changes, and requests that read few objects
+//   rows     filtered and sorted rows, which a grid scrolls through
+//   scans    everything else that may read a whole class: aggregates, exports, previews
+//
+// All lanes read the version that the file shows. Between requests the file goes on to the newest version, as the space
+// of an old one is not reused while it is held.
 
-internal import Dispatch
 internal import Foundation
+internal import RegnumEngine
+
+/// The lanes of requests that may read a whole class.
+enum ScanLane: Sendable { case rows, scans }
 
 final class StudioWorker: Sendable {
-    // unsafe: used on `queue` only.
+    // unsafe: used on the queue of `lane` only.
     private nonisolated(unsafe) let file: StudioFile
-    private let queue = DispatchQueue(label: "regnum.studio", qos: .userInitiated)
-    private let timeLimit: Duration
+    private let lane: StudioLane
+    private let rows: StudioLane
+    private let scans: StudioLane
+    private let turns = PageTurns()
 
     init(_ file: StudioFile, timeLimit: Duration) {
         self.file = file
-        self.timeLimit = timeLimit
+        lane = StudioLane("regnum.studio", timeLimit: timeLimit)
+        rows = StudioLane("regnum.studio.rows", timeLimit: timeLimit)
+        scans = StudioLane("regnum.studio.scans", timeLimit: timeLimit)
         refreshLater()
     }
 
     private func refreshLater() {
-        queue.asyncAfter(deadline: .now() + 10) { [weak self] in
+        lane.later(10) { [weak self] in
             guard let self else { return }
             try? file.refresh()
             refreshLater()
         }
     }
 
-    /// Runs `body` on the queue after some seconds.
-    func later(_ seconds: Double, _ body: @escaping @Sendable () -> Void) {
-        queue.asyncAfter(deadline: .now() + seconds, execute: body)
-    }
-
-    /// Runs `body` with the file. Throws `StudioFailure.timeout` if it has not ended within the limit: it is not begun
-    /// then, or its result is dropped. The result of a change is not dropped: once begun, its end is waited for.
+    /// Runs `body` with the file. See `StudioLane.run`.
     func run<R: Sendable>(
         isChange: Bool = false, _ body: @escaping @Sendable (StudioFile) throws -> R
     ) async throws -> R {
-        try await withCheckedThrowingContinuation { continuation in
-            let caller = WaitingCaller(continuation)
-            queue.async { [self] in
-                if caller.begin(staying: isChange) { caller.resume(Result { try body(file) }) }
-            }
-            let limit = Double(timeLimit.components.seconds) + Double(timeLimit.components.attoseconds) / 1e18
-            DispatchQueue.global().asyncAfter(deadline: .now() + limit) {
-                caller.leave(StudioFailure.timeout)
-            }
-        }
-    }
-}
-
-/// A continuation that the first of two parties resumes.
-private final class WaitingCaller<R: Sendable>: @unchecked Sendable {
-    // Sendable: the lock guards the continuation.
-    private let lock = NSLock()
-    private var continuation: CheckedContinuation<R, any Error>?
-    private var isStaying = false
-
-    init(_ continuation: CheckedContinuation<R, any Error>) { self.continuation = continuation }
-
-    /// The work begins. Returns false if the caller no longer waits. A caller that stays waits for the end.
-    func begin(staying: Bool) -> Bool {
-        lock.withLock {
-            isStaying = staying
-            return continuation != nil
-        }
+        try await lane.run(isChange: isChange) { [self] _ in try body(file) }
     }
 
-    /// Resumes the caller with an error, unless it stays.
-    func leave(_ error: any Error) {
-        let waiting = lock.withLock { () -> CheckedContinuation<R, any Error>? in
-            if isStaying { return nil }
-            defer { continuation = nil }
-            return continuation
-        }
-        waiting?.resume(throwing: error)
+    /// Runs `body` with the version that the file shows, in a lane of scans. See `StudioLane.run`.
+    func scan<R: Sendable>(
+        _ kind: ScanLane, _ call: StudioCall, _ body: @escaping @Sendable (StudioView) throws -> R
+    ) async throws -> R {
+        let turn = try PageTurn(call, turns)
+        let view = try await run { file in try file.scanView(kind) }
+        return try await lane(kind).run(turn) { stop in try view.scanning(stop) { try body(view) } }
     }
 
-    func resume(_ result: Result<R, any Error>) {
-        let waiting = lock.withLock {
-            defer { continuation = nil }
-            return continuation
+    /// Ends the older scans of the page, as the request needs none itself.
+    func endOlderScans(_ call: StudioCall) throws { try PageTurn(call, turns)?.take {}.leave() }
+
+    /// Runs `body` in a lane of scans, with the view that it keeps. See `StudioLane.run`.
+    func scan<R: Sendable>(
+        _ kind: ScanLane, _ body: @escaping @Sendable (ScanStop) throws -> R
+    ) async throws -> R {
+        try await lane(kind).run(nil, body)
+    }
+
+    /// Runs `body` in a lane of scans after some seconds.
+    func later(_ kind: ScanLane, _ seconds: Double, _ body: @escaping @Sendable () -> Void) {
+        lane(kind).later(seconds, body)
+    }
+
+    private func lane(_ kind: ScanLane) -> StudioLane {
+        switch kind {
+        case .rows: rows
+        case .scans: scans
         }
-        waiting?.resume(with: result)
     }
 }

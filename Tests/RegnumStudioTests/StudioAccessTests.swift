@@ -2,9 +2,10 @@
 // Who may use a studio, and what a browser may do with its answers.
 
 import Foundation
-import RegnumStudio
 import RegnumSystem
 import Testing
+
+@testable import RegnumStudio
 
 @Suite("Access to a studio") struct StudioAccessTests {
     private let host = ("Host", "localhost:8080")
@@ -55,6 +56,8 @@ import Testing
         "A foreign name that leads to this machine is refused, for the page too",
         arguments: [
             "evil.example", "evil.example:8080", "127.0.0.1.evil.example:8080", "", "[::2]:80", "localhost.evil",
+            "[::1]evil.example", "[::1", "::1", "localhost:80.evil.example", "localhost:8080:evil",
+            "[::1]:80@evil.example",
         ])
     func foreignHost(_ name: String) async throws {
         let client = try StudioHome().client()
@@ -70,6 +73,13 @@ import Testing
     func ownHost(_ name: String) async throws {
         let client = try StudioHome().client()
         #expect(try await client.send("GET", "/api/database", headers: [("Host", name), token]).status == 200)
+    }
+
+    @Test("A name of an IPv6 address may be given with or without its brackets", arguments: ["fe80::1", "[FE80::1]"])
+    func hostNames(_ name: String) async throws {
+        let client = try StudioHome().client { $0.hosts = [name] }
+        #expect(try await client.send("GET", "/", headers: [("Host", "[fe80::1]:8080")]).status == 200)
+        #expect(try await client.send("GET", "/", headers: [("Host", "localhost")]).status == 421)
     }
 
     @Test("Another page is refused")
@@ -124,6 +134,52 @@ import Testing
         #expect(answer.headers["Cache-Control"] == "no-store")
         #expect(answer.headers["Access-Control-Allow-Origin"] == nil)
         #expect(answer.headers["Set-Cookie"] == nil)
+    }
+
+    @Test("A refusal is JSON with the headers of each answer", arguments: [400, 401, 403, 404, 405, 413, 415, 421])
+    func refusals(_ status: Int) async throws {
+        let client = try StudioHome().client { $0.bodyLimit = 100 }
+        let json = Data("{}".utf8)
+        func send(_ path: String, _ body: Data, _ headers: (String, String)...) async throws -> StudioClient.Answer {
+            try await client.send("POST", "/api/" + path, body: body, headers: [host, token] + headers)
+        }
+        let answer =
+            switch status {
+            case 400: try await send("editing", json)
+            case 401: try await client.send("POST", "/api/editing", body: json, headers: [host])
+            case 403: try await send("undo", json)
+            case 404: try await send("nothing", Data("no JSON".utf8))
+            case 405: try await send("rows", Data("no JSON".utf8))
+            case 413: try await send("import", Data(count: 101))
+            case 415: try await send("editing", json, ("Content-Type", "text/plain;charset=UTF-8"))
+            default: try await client.send("GET", "/", headers: [("Host", "evil.example")])
+            }
+        #expect(answer.status == status && answer.headers["Content-Type"] == "application/json", "\(answer.text)")
+        #expect(answer.reason != nil && answer.json["error"]?["message"]?.string?.isEmpty == false)
+        for name in ["Content-Security-Policy", "X-Content-Type-Options", "Cache-Control", "X-Frame-Options"] {
+            #expect(answer.headers[name] != nil, "\(name)")
+        }
+    }
+
+    @Test("Each request has its method and its types of body", arguments: Studio.Route.allCases)
+    func routes(_ route: Studio.Route) async throws {
+        let client = try StudioHome().client()
+        let path = "/api/" + route.rawValue
+        for method in ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS"] where !route.methods.contains(method) {
+            let answer = try await client.send(method, path)
+            #expect(answer.status == 405, "\(method)")
+            #expect(answer.headers["Allow"] == route.methods.joined(separator: ", "))
+        }
+        guard route.methods.contains("POST") else { return }
+        for (type, isTaken) in [
+            ("application/json", true), ("Application/JSON; charset=utf-8", true),
+            ("text/csv", route == .importObjects),
+            ("application/x-www-form-urlencoded", false), ("multipart/form-data; boundary=x", false), ("", false),
+        ] {
+            let answer = try await client.send(
+                "POST", path, body: Data("[]".utf8), headers: [host, token, ("Content-Type", type)])
+            #expect((answer.status != 415) == isTaken, "\(type): \(answer.text)")
+        }
     }
 
     @Test("Only the page's own files and requests are there")

@@ -287,4 +287,68 @@ import Testing
         // The writer lock is free again.
         try home.write { $0.add(StudioDog(value: ["name": "After"])) }
     }
+
+    @Test("A preview of an import waits for no process that writes")
+    func previewBesideWriter() async throws {
+        let home = try StudioHome()
+        let client = try await editor(home)
+        let other = try Inspector(fileURL: home.url)
+        let writer = try other.beginEditing("StudioDog")
+        let query = ["class": "StudioPerson", "format": "csv"]
+        let preview = try await client.post("import", "id,name\n1,Changed\n9,New\n9,New\nx,Bad\n", query)
+        #expect(preview.status == 200, "\(preview.text)")
+        #expect(preview.json["inserted"]?.int == 1 && preview.json["updated"]?.int == 1)
+        #expect(preview.json["unchanged"]?.int == 1 && preview.json["refused"]?.int == 1)
+        #expect(preview.json["written"] == .bool(false) && preview.json["state"]?["isEditing"] == .bool(true))
+        writer.rollback()
+        #expect(try home.count("StudioPerson") == 3)
+    }
+
+    @Test("Changes are forgotten, the oldest first, if their values take too much memory, and the page is told")
+    func undoMemory() async throws {
+        let home = try StudioHome()
+        let client = try home.client { $0.undoByteLimit = 100_000 }
+        try await client.switchToEditing()
+        func change(_ length: Int) async throws -> JSONValue {
+            let name = String(repeating: "x", count: length)
+            let body = #"{"class": "StudioPerson", "key": 1, "values": {"name": "\"\#(name)\""}}"#
+            return try await client.post("change", body).json
+        }
+        let first = try await change(1_000)
+        #expect(first["undo"]?.array.count == 1 && first["hasForgotten"] == .bool(false))
+        let second = try await change(30_000)
+        #expect(second["undo"]?.array.count == 2 && second["hasForgotten"] == .bool(false))
+        // Its step has both texts.
+        let third = try await change(60_000)
+        #expect(third["undo"]?.array.count == 1 && third["hasForgotten"] == .bool(true))
+        #expect(try await client.post("undo", "{}").json["hasForgotten"] == .bool(false))
+        let undone = try home.json("StudioPerson", where: "id == 1")
+        #expect(undone.contains("\"" + String(repeating: "x", count: 30_000) + "\""))
+        let whole = try await change(200_000)
+        #expect(whole["undo"]?.array.isEmpty == true && whole["hasForgotten"] == .bool(true))
+        // A delete of large objects is made, but is not kept for undo.
+        let deleted = try await client.post("delete", #"{"class": "StudioPerson", "keys": [1]}"#).json
+        #expect(deleted["undo"]?.array.isEmpty == true && deleted["hasForgotten"] == .bool(true))
+        #expect(try home.count("StudioPerson") == 2)
+    }
+
+    @Test(
+        "Whole numbers of 64 bits reach the page and come back without loss",
+        arguments: [Int.min, Int.max, 1 << 53 + 1])
+    func largeNumbers(_ number: Int) async throws {
+        let home = try StudioHome()
+        let client = try await editor(home)
+        #expect(try await client.post("change", change(1, "{\"age\": \"\(number)\"}")).status == 200)
+        #expect(try home.count("StudioPerson", where: "age == \(number)") == 1)
+        let query = ["class": "StudioPerson", "key": "1", "property": "age", "query": "id == 1"]
+        // JavaScript reads a number as a Double: each value is a text.
+        let text = JSONValue.string("\(number)")
+        #expect(try await client.get("rows", query).json.at("rows.0.1")?.array.contains(text) == true)
+        let values = try await client.get("object", query).json["values"]?.array ?? []
+        let age = values.first { $0["name"]?.string == "age" }
+        #expect(age?["node"]?["v"] == text && age?["json"] == text)
+        let sums = try await client.get("aggregates", query).json
+        #expect(sums["max"] == text && sums["min"] == text && sums["sum"] == text)
+        #expect(try await client.get("values", query).json["values"]?.array.contains(text) == true)
+    }
 }

@@ -48,6 +48,13 @@ struct RunFailure: Error, CustomStringConvertible {
     var description: String { "\(text), after \(images) images" }
 }
 
+/// The time of day of a run, in microseconds.
+private final class RunClock: Sendable {
+    private let time = Atomic<Int64>(1_000_000_000)
+    var now: Int64 { time.load(ordering: .relaxed) }
+    func advance(_ microseconds: Int64) { time.add(microseconds, ordering: .relaxed) }
+}
+
 /// One run; confined to its test.
 final class CrashRun: @unchecked Sendable {
     // Unchecked: the committing thread calls the hook of the file system.
@@ -67,6 +74,7 @@ final class CrashRun: @unchecked Sendable {
     let key: EncryptionKey?
     /// The files keep older versions.
     let history: Bool
+    private let clock = RunClock()
     /// With a history: the content of each version.
     private var known: [UInt64: ModelState] = [:]
     var random: SeededRandom
@@ -329,6 +337,7 @@ final class CrashRun: @unchecked Sendable {
         options.mutant = mutant
         options.syncDelay = nil
         options.encryptionKey = key
+        if history { options.wallClock = { [clock] in clock.now } }
         // Every third opening spills.
         opened += 1
         if opened % 3 == 0 { (options.spillLimits.sealed, options.spillLimits.changed) = (4096...4096, 4096) }
@@ -401,9 +410,13 @@ final class CrashRun: @unchecked Sendable {
             let counter = session.table(named: "Counter").unsafelyUnwrapped
             try counter.finishInsert(try counter.insertRow())
         }
-        // With limits that are soon reached, and now and then off and on again.
+        // Up to three seconds pass between two commits. Now and then the clock is set back.
+        if history { clock.advance(Int64(random.below(4)) * 1_000_000) }
+        if history, random.below(25) == 0 { clock.advance(-Int64(random.below(10)) * 1_000_000) }
+        // With limits that are soon reached, of the space or of the age, and now and then off and on again.
         if history, !session.features.contains(.history) || random.below(15) == 0 {
-            let limits = HistoryLimits(age: .max, byteCount: (10 + random.below(150)) << 12)
+            let age = random.below(2) == 0 ? Int64.max : Int64(random.below(12)) * 1_000_000
+            let limits = HistoryLimits(age: age, byteCount: (10 + random.below(150)) << 12)
             session.setHistory(random.below(4) == 0 ? nil : limits)
         }
         guard let rows = session.table(named: "Row"), let counter = session.table(named: "Counter") else { return }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two or three simulated processes on one file, whose file system calls come in an order that a seed chooses. In every
 // other run one of them is killed at one of its steps, in every third run one of the syncs fails, and in every sixth
-// both happen. In every fourth run transactions spill, and in another fourth blocks are moved to shrink the file.
-// Writers move money between rows and count their commits; readers read.
+// both happen. In every fourth run transactions spill, and in another fourth blocks are moved to shrink the file. In
+// every fifth run the file keeps some older versions. Writers move money between rows and count their commits; readers
+// read, older versions too.
 //
 //  1  A read sees all commits acknowledged before it began, and they stay.
-//  2  Every read has the full sum: no half of a commit, no page of another version.
+//  2  Every read has the full sum: no half of a commit, no page of another version. Reads of kept versions too.
 //  3  A pinned version does not change.
 //  4  No process waits for ever, and none fails except by its own death.
 //  5  At the end the file is valid, and holds each acknowledged commit and at most one more of the killed process.
@@ -39,6 +40,8 @@ struct InterleavingRun {
 
     let seed: UInt64
     var mutant: ProtocolMutant?
+    /// Not when looking for a seeded bug.
+    private var keepsHistory: Bool { mutant == nil && seed % 5 == 2 }
 
     private func open(_ files: any FileSystem, isPlain: Bool = false) throws -> Database {
         var options = Database.OpenOptions()
@@ -146,6 +149,7 @@ struct InterleavingRun {
         let session = try open(files).makeSession()
         try session.beginWrite()
         try session.addTables([Self.table])
+        if keepsHistory { session.setHistory(HistoryLimits(age: .max, byteCount: 40 << 12)) }
         let table = session.table(named: "Row").unsafelyUnwrapped
         for i in 0..<Self.accountCount + Self.writerCount {
             let location = try table.insertRow()
@@ -219,6 +223,7 @@ struct InterleavingRun {
             var held: [(session: Session, sight: Sight)] = []
             for _ in 0..<(2 + random.below(4)) {
                 let sight = try look(session, known)
+                if keepsHistory, random.below(2) == 0 { try readKept(session, files) }
                 if random.below(2) == 0 { held.append((try session.freeze(), sight)) }
                 for _ in 0..<random.below(40) { files.pause() }
                 if files.isDead { return }
@@ -232,6 +237,23 @@ struct InterleavingRun {
                 let next = zip(sight.counts, ledger.acknowledged).map { max($0, $1) }
                 known = try met { try session.refresh() } == nil ? sight.counts : next
             }
+        }
+    }
+
+    /// Reads the oldest and the newest version that the version shown names as kept, unless they have been dropped.
+    private func readKept(_ session: Session, _ files: SteppedFileSystem) throws {
+        var numbers: [UInt64] = []
+        try session.visitHistory(from: 0) { (version) throws(EngineError) in
+            numbers.append(version.number)
+            return true
+        }
+        for number in [numbers.first, numbers.last].compactMap({ $0 }) {
+            let found = try met { try session.database.makeSession(at: number) }
+            // The pins of a dead process do not count.
+            if files.isDead { return }
+            guard let older = found ?? nil else { continue }
+            guard older.version == number else { throw RunFailure(text: "another version is shown", images: 0) }
+            _ = try look(older, [])
         }
     }
 
@@ -279,8 +301,10 @@ struct InterleavingRun {
                 throw RunFailure(text: "more commits of writer \(writer) than it has made", images: 0)
             }
         }
-        for _ in 0..<2 {
+        for turn in 0..<2 {
             try session.beginWrite()
+            // The pages of kept versions are pending after the first commit, and free after the second.
+            if turn == 0, keepsHistory { session.setHistory(nil) }
             try session.commitWrite()
         }
         let report = IntegrityCheck.run(database)

@@ -59,6 +59,7 @@ enum Rules {
             "RealmSwift": standard.union(foundation).union(["Regnum"]),
             "RegnumInspect": standard.union(foundation).union(engine)
                 .union(["RegnumQuery", "RegnumObservation", "Regnum"]),
+            "RegnumBackup": standard.union(foundation).union(engine),
             "RegnumStudio": standard.union(foundation).union(engine).union(["RegnumQuery", "RegnumInspect"]),
             "RegnumMerge": ["Swift"],
             "RegnumRealmFile": standard.union(foundation).union(["RegnumSystem", "_CryptoExtras"]),
@@ -66,6 +67,9 @@ enum Rules {
                 .union(["RegnumQuery", "Regnum", "RegnumRealmFile"]),
             "RegnumReactive": standard.union(foundation)
                 .union(["Regnum", "Combine", "OpenCombine", "OpenCombineDispatch"]),
+            "RegnumObservability":
+                standard
+                .union(["Dispatch", "Foundation", "Regnum", "RegnumSystem", "Logging", "CoreMetrics", "Tracing"]),
             "RegnumTestKit": standard.union(foundation)
                 .union(["Regnum", "RegnumRealmImport", "RegnumSimulation", "RegnumSystem", "Testing", "XCTest"]),
         ]

@@ -415,12 +415,11 @@ extension Creation {
         guard let value = unwrapped(value) else { return value }
         if property.shape.collectionKind == .none { return AnyRealmValue._coerced(value).map { copied($0) } ?? value }
         if let given = Coercion.mapEntries(value) {
-            var entries: [String: Any] = [:]
-            for (key, value) in given {
-                let present = value as Any
-                entries[key] = AnyRealmValue._coerced(present).map { copied($0) } ?? present
-            }
-            return entries
+            return MapEntries(
+                list: given.map { entry -> (key: String, value: Any?) in
+                    let present = entry.value as Any
+                    return (entry.key, AnyRealmValue._coerced(present).map { copied($0) as Any } ?? present)
+                })
         }
         return (Coercion.elements(value) ?? []).map { element in
             AnyRealmValue._coerced(element).map { copied($0) } ?? element

@@ -188,12 +188,13 @@ package final class RealmCore {
     /// Records a rollback. Called after each rollback: objects created in it must stay invalid, although their keys are
     /// given to later objects. `tables`: those in which objects may have been created; nil for all.
     package func noteRollback(in tables: Set<TableKey>? = nil) {
-        if tables == nil { session.hasLeftAbandoned = false }
         for binding in Array(bindings.values) + dynamicBindings.values
         where tables?.contains(binding.tableKey) ?? true {
             // Not the last object's key: an outer rollback may bring objects back that were deleted before this one.
-            binding.rollbackFloors.append(max(binding.table.nextKey, 1) - 1)
+            let next = min(binding.table.nextKey, session.firstAbandonedKey(of: binding.tableKey) ?? .max)
+            binding.rollbackFloors.append(max(next, 1) - 1)
         }
+        if tables == nil { session.hasLeftAbandoned = false }
     }
 
     /// Invalidates every existing accessor. Called by `Realm.invalidate()`.

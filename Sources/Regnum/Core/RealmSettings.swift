@@ -36,6 +36,8 @@ final class RealmSettings {
     var afterWrite: [@Sendable () -> Void] = []
     /// Records the write transactions of this Realm, so that they can be undone.
     weak var undo: UndoStack?
+    /// The running transaction, or the opening, if operations are observed.
+    var operation: (any RunningOperation)?
     /// The outcome of the running write, if an object or collection was handed over within it.
     var writeFate: WriteOutcome?
 

@@ -54,7 +54,9 @@ extension RealmAdditions where Self == Realm {
 
     /// The changes since a cursor, and then those of later commits, of this process and of others, as they are made.
     /// Nil begins after the newest version, which needs no `history`. Changes of several commits that come while the
-    /// loop runs arrive as one batch; with `byCommit` as one for each, as far as the versions are kept.
+    /// loop runs arrive as one batch; with `byCommit` as one for each, as far as the versions are kept. Commits that
+    /// changed no object are left out, but after 32 of them an empty batch arrives, so that a stored cursor does not
+    /// become older than the history.
     ///
     /// ```swift
     /// for try await batch in try realm.changeFeed(since: stored) {
@@ -106,8 +108,12 @@ public struct ChangeFeed: AsyncSequence, Sendable {
 final class FeedState: @unchecked Sendable {
     // Sendable: `reader` is used only with `lock` held; the rest does not change.
     private static let numbers = Atomic(0)
+    /// After this number of versions without changes the sequence delivers an empty batch. Not after each: a reader
+    /// that commits for each batch would never end.
+    private static let emptyLimit: UInt64 = 32
 
-    private let lock = Lock(())
+    /// The version that was delivered last; older than that of `reader` if changes were empty.
+    private let lock: Lock<UInt64>
     private let reader: FeedReader
     private let database: Database
     private let byCommit: Bool
@@ -124,23 +130,27 @@ final class FeedState: @unchecked Sendable {
         do throws(FeedProblem) {
             reader = try FeedReader(database, since: cursor?.cursor)
         } catch { throw errors.error(error) }
+        lock = Lock(reader.cursor.version)
     }
 
     /// Returns the next changes, which may be empty; nil if there is no newer version.
-    func nextNow() throws -> ChangeBatch? {
+    func nextNow() throws -> ChangeBatch? { try next(emptyAfter: 0) }
+
+    /// Like `nextNow`, but skips empty changes for some versions. Runs on no actor.
+    func next() async throws -> ChangeBatch? { try next(emptyAfter: Self.emptyLimit) }
+
+    private func next(emptyAfter limit: UInt64) throws -> ChangeBatch? {
         do throws(FeedProblem) {
-            return try lock.withLock { _ throws(FeedProblem) in
-                try reader.next(in: database, byCommit: byCommit).map { names.batch($0) }
+            return try lock.withLock { (delivered: inout UInt64) throws(FeedProblem) -> ChangeBatch? in
+                while let changes = try reader.next(in: database, byCommit: byCommit) {
+                    let version = changes.cursor.version
+                    if changes.isEmpty, version < delivered + limit { continue }
+                    delivered = version
+                    return names.batch(changes)
+                }
+                return nil
             }
         } catch { throw errors.error(error) }
-    }
-
-    /// Like `nextNow`, but skips empty changes. Runs on no actor.
-    func next() async throws -> ChangeBatch? {
-        while let batch = try nextNow() {
-            if !batch.isEmpty { return batch }
-        }
-        return nil
     }
 
     /// An element after each commit; commits that are not waited for are counted as one.

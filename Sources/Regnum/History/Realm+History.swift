@@ -36,7 +36,8 @@ extension RealmAdditions where Self == Realm {
     /// A class that the file did not have then is empty; a property that it did not have has its default value. Throws
     /// `Realm.Error`: with the reason `versionNotKept` if the file does not reach back that far, `noHistory` if it
     /// keeps no older versions, and with the code `schemaMismatch` if a class or a property was different then. Thread:
-    /// that of the Realm; the frozen Realm may be used on any. O(kept versions).
+    /// that of the Realm; the frozen Realm may be used on any. O(kept versions), and in a file of up to 16 MiB the
+    /// version is verified: damage to it throws here.
     public func asOf(_ date: Date) throws -> Realm {
         let realm: Realm = self
         realm.core.check()
@@ -47,6 +48,11 @@ extension RealmAdditions where Self == Realm {
         guard let head else { throw realm.core.error(.noHistory) }
         guard let number else {
             throw realm.core.error(.notKept(version: 0, oldest: head.oldest), "The version of \(date)")
+        }
+        // The next commit may already have dropped the version, which is readable because `newest` shows it.
+        if number == newest.version {
+            return try realm.core.frozen(
+                keptAt: realm.core.reading { () throws(EngineError) in try newest.freeze() })
         }
         return try realm.core.frozen(at: number)
     }
@@ -159,6 +165,8 @@ extension RealmCore {
                     + differences.map { "- " + $0 }.joined(separator: "\n")
                     + "\nRead it with a configuration whose `objectTypes` leaves them out.", fileURL: fileURL)
         }
+        // Objects of the frozen Realm are read by calls that cannot throw.
+        try reading { () throws(EngineError) in try BlockTraversal.checkSmall(kept: session) }
         return Realm(core: RealmCache.shared.insert(frozen: frozen(showing: session), at: key))
     }
 

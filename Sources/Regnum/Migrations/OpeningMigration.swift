@@ -75,11 +75,17 @@ struct OpeningMigration {
         } catch { throw Realm.Error(opening: settings.place.name, readOnly: false, error) }
         // A test kit that abandons the migration block also ends the write.
         WriteHook.didBegin?(core)
+        var operation: (any RunningOperation)?
         do {
             // Another thread or process may have been faster: compare with the current file.
-            try update(try need())
+            let need = try need()
+            if case .migration(let old) = need {
+                operation = core.beginOperation(.migration(from: old, to: configuration.schemaVersion))
+            }
+            try update(need)
         } catch {
             if session.isWriting { session.rollbackWrite() }
+            operation?.end(.failed(error))
             Logger.log(.debug, "DB: Leave the schema as it was: \(error)")
             if let error = error as? EngineError {
                 throw Realm.Error(opening: settings.place.name, readOnly: false, error)
@@ -89,7 +95,11 @@ struct OpeningMigration {
         do {
             try session.commitWrite()
             // If the disk keeps failing, it is unknown which version the file has, so a backup is kept.
-        } catch { throw Realm.Error(opening: settings.place.name, readOnly: false, error) }
+        } catch {
+            operation?.end(.failed(error))
+            throw Realm.Error(opening: settings.place.name, readOnly: false, error)
+        }
+        operation?.end(.migrated)
     }
 
     /// Throws unless the file of a read-only Realm fits the classes. The schema versions must be equal too, because a

@@ -153,11 +153,11 @@ struct Detaching {
         return collection.anyElements.compactMap { detached($0, depth) }
     }
 
-    private mutating func entries(_ map: any AnyMap, _ depth: Int) -> [String: Any] {
-        var entries: [String: Any] = [:]
+    private mutating func entries(_ map: any AnyMap, _ depth: Int) -> MapEntries {
+        var entries = MapEntries()
         for (key, value) in map.anyEntries {
             // For an object beyond the depth, the key stays with a nil value.
-            entries[key] = value.flatMap { detached($0, depth) } as Any
+            entries.list.append((key, value.flatMap { detached($0, depth) }))
         }
         return entries
     }

@@ -312,12 +312,11 @@ extension ClassProperty {
         _ value: Any, _ map: any AnyOwnedCollection, _ target: ClassBinding
     ) -> Bool {
         guard let entries = Coercion.mapEntries(value) else { return false }
-        var objects: [String: Any] = [:]
-        for (key, value) in entries {
-            let made = target.core.dynamicKey(value as Any, target, for: linkPlace)
-            objects[key] = made.map { target.makeAccessor($0) } ?? NSNull()
+        let objects = entries.map { entry -> (key: String, value: Any?) in
+            let made = target.core.dynamicKey(entry.value as Any, target, for: linkPlace)
+            return (entry.key, made.map { target.makeAccessor($0) as Any } ?? NSNull())
         }
-        return map.replaceElements(with: objects)
+        return map.replaceElements(with: MapEntries(list: objects))
     }
 
     func dynamicCollection(of object: ObjectBase) -> any AnyOwnedCollection {

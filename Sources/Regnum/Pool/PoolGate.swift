@@ -17,6 +17,8 @@ final class PoolGate: Sendable {
         // Sendable: guarded by the gate's lock. `slot` is written before the task continues, and then only read.
         fileprivate enum Phase { case created, waiting, inside, outside, cancelled }
         fileprivate var phase = Phase.created
+        /// Its place among the tasks that wait.
+        fileprivate var number = -1
         /// The time of the last change from waiting or to inside, of the monotonic clock.
         fileprivate var since: UInt64 = 0
         fileprivate(set) var slot = 0
@@ -30,14 +32,33 @@ final class PoolGate: Sendable {
     private struct State: Sendable {
         /// The free slots; the one that was used last is last.
         var idle: [Int]
-        /// Oldest first.
-        var waiting: [Waiter] = []
+        /// By the number of the pass; the numbers ascend in the order of the calls. A dictionary, because thousands of
+        /// tasks may be cancelled at once: each leaves in O(1).
+        var waiting: [Int: Waiter] = [:]
+        /// The numbers of tasks that wait are in this range.
+        var numbers = 0..<0
         /// Tasks from `inside` to `ended`.
         var active = 0
         var isClosed = false
         /// The callers of `close`.
         var closers: [CheckedContinuation<Void, Never>] = []
         var activity = RealmPool.Metrics.Activity()
+
+        mutating func addWaiter(_ waiter: Waiter) {
+            waiter.pass.number = numbers.upperBound
+            waiting[waiter.pass.number] = waiter
+            numbers = numbers.lowerBound..<(numbers.upperBound + 1)
+        }
+
+        /// Removes the task that has waited longest; nil if none waits. Skips the numbers of cancelled ones.
+        mutating func removeFirstWaiter() -> Waiter? {
+            if waiting.isEmpty { numbers = numbers.upperBound..<numbers.upperBound }
+            while let number = numbers.first {
+                numbers = (number + 1)..<numbers.upperBound
+                if let waiter = waiting.removeValue(forKey: number) { return waiter }
+            }
+            return nil
+        }
 
         mutating func letIn(_ pass: Pass, _ slot: Int) {
             let now = MonotonicClock.now()
@@ -99,7 +120,7 @@ final class PoolGate: Sendable {
             }
             pass.phase = .waiting
             pass.since = MonotonicClock.now()
-            state.waiting.append(waiter)
+            state.addWaiter(waiter)
             state.activity.mostWaiting = max(state.activity.mostWaiting, state.waiting.count)
             return .success(false)
         }
@@ -115,8 +136,7 @@ final class PoolGate: Sendable {
             guard pass.phase == .created || pass.phase == .waiting else { return nil }
             pass.phase = .cancelled
             state.activity.cancelled += 1
-            guard let index = state.waiting.firstIndex(where: { $0.pass === pass }) else { return nil }
-            return state.waiting.remove(at: index)
+            return state.waiting.removeValue(forKey: pass.number)
         }
         waiter?.continuation.resume(throwing: CancellationError())
         wakeClosers()
@@ -129,11 +149,10 @@ final class PoolGate: Sendable {
         let next = state.withLock { state -> Waiter? in
             guard pass.phase == .inside else { return nil }
             pass.phase = .outside
-            if state.waiting.isEmpty {
+            guard let next = state.removeFirstWaiter() else {
                 state.idle.append(pass.slot)
                 return nil
             }
-            let next = state.waiting.removeFirst()
             state.letIn(next.pass, pass.slot)
             return next
         }

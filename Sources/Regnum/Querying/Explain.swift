@@ -53,14 +53,9 @@ extension RealmCollection {
         let state = managed()
         let run = state.explain()
         let binding = state.binding
-        let conditions = state.steps.compactMap { step -> String? in
-            if case .filter(let predicate) = step { return predicate.description }
-            return nil
-        }
         return QueryExplanation(
             className: binding?.schema.name ?? ClassNames.name(of: state.elementType),
-            conditions: conditions.count < 2
-                ? conditions.joined() : conditions.map { "(\($0))" }.joined(separator: " AND "),
+            conditions: state.conditionsText,
             indexes: run.indexes.compactMap { binding?.propertyName(ofColumn: $0) },
             isAnsweredByIndex: run.isByIndexAlone, estimatedRows: run.estimatedRows,
             examinedRows: run.examinedRows, skippedRows: run.skippedRows, foundRows: run.foundRows,

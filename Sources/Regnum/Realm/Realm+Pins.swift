@@ -64,6 +64,14 @@ extension RealmAdditions where Self == Realm {
         let realm: Realm = self
         realm.core.check()
         let database = realm.core.session.database
+        return VersionPin.all(
+            of: database, others: engine { () throws(EngineError) in try database.pinsOfOthers() })
+    }
+}
+
+extension VersionPin {
+    /// The pins of this process, and those of other processes, which are given; oldest version first.
+    static func all(of database: Database, others: [(process: UInt64, version: UInt64)]) -> [VersionPin] {
         let newest = database.versions.latestNumber
         let now = MonotonicClock.now()
         var pins: [VersionPin] = []
@@ -82,7 +90,7 @@ extension RealmAdditions where Self == Realm {
                     processIdentifier: CurrentProcess.id, since: Date(timeIntervalSinceNow: -age),
                     fileID: origin.map { "\($0.fileID)" }, line: origin?.line))
         }
-        for other in engine({ () throws(EngineError) in try database.pinsOfOthers() }) {
+        for other in others {
             pins.append(
                 VersionPin(
                     holder: .otherProcess, version: other.version, newerVersions: newest - min(other.version, newest),

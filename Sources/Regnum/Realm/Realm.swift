@@ -212,9 +212,12 @@ extension Realm {
             Logger.log(.debug, "DB: Commit of version \(core.session.version): \(core.settings.place.name)")
         } catch {
             // The engine has already rolled back.
+            let failure = core.error("write", error)
+            core.takeOperation()?.end(.failed(failure))
             core.afterRollback()
-            throw core.error("write", error)
+            throw failure
         }
+        core.takeOperation()?.end(.committed)
         core.settings.undo?.didCommit()
         core.settings.writeFate?.committed(in: core)
         CommitNotifications.committed(core.settings.database, by: core.notifier)
@@ -231,6 +234,7 @@ extension Realm {
         // Other Realms see the changes once they are durable.
         let fate = core.settings.writeFate
         let waiting = core.takeAfterWrite()
+        let operation = core.takeOperation()
         // Waiters need the committed version. It is kept alive below, and the commit may become durable before that, so
         // `keeping` delays the callbacks.
         let keeping = waiting.isEmpty ? nil : CompletionGate()
@@ -239,6 +243,7 @@ extension Realm {
             try core.session.commitWriteLater { [weak database, weak notifier] error in
                 if error == nil, let database { CommitNotifications.committed(database, by: notifier) }
                 if error != nil { fate?.rollBack() }
+                if let operation { operation.end(error.map { .failed($0) } ?? .committed) }
                 guard let keeping else { return onDone(error) }
                 keeping.whenEnded {
                     for work in waiting { work() }
@@ -249,10 +254,12 @@ extension Realm {
             Logger.log(.debug, "DB: Commit of version \(core.session.version): \(core.settings.place.name)")
         } catch {
             // The engine has already rolled back.
+            let failure = core.error("write", error)
+            operation?.end(.failed(failure))
             fate?.rollBack()
             core.afterRollback()
             for work in waiting { work() }
-            throw core.error("write", error)
+            throw failure
         }
         core.settings.undo?.didCommit()
         core.didShowOtherVersion()
@@ -403,6 +410,7 @@ extension RealmCore {
         // Before observers' blocks are called: they may change objects, begin to observe, or trap.
         noteWriteStart()
         settings.undo?.didBegin()
+        observeTransaction()
         Logger.log(.trace, "DB: Begin write: \(settings.place.name)")
         WriteHook.didBegin?(self)
         guard notifier != nil || tracker != nil else { return }
@@ -460,6 +468,7 @@ extension RealmCore {
     func rollBack() {
         session.rollbackWrite()
         Logger.log(.debug, "DB: Roll back: \(settings.place.name)")
+        takeOperation()?.end(.rolledBack)
         afterRollback()
     }
 

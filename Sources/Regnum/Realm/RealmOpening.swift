@@ -33,6 +33,28 @@ enum RealmOpening {
             return open
         }
         OpeningMigration.refuseOwnMigration(place)
+        func make(_ opening: (any RunningOperation)?) throws -> RealmCore {
+            try openNew(
+                configuration, key, queue: queue, actor: actor, origin: origin, poolRole: poolRole, opening: opening)
+        }
+        guard OperationHook.isOn else { return try make(nil) }
+        let opening = OperationHook.begin(.opening, at: OperationPlace(place, origin))
+        do {
+            let core = try make(opening)
+            opening?.end(.opened(schemaVersion: core.session.schemaVersion, OpenFile(core.session.database)))
+            return core
+        } catch {
+            opening?.end(.failed(error))
+            throw error
+        }
+    }
+
+    /// Opens a Realm that is not open under the key. `opening` is the observed opening.
+    private static func openNew(
+        _ configuration: Realm.Configuration, _ key: RealmCache.Key, queue: DispatchQueue?, actor: (any Actor)?,
+        origin: SessionOrigin?, poolRole: PoolRole?, opening: (any RunningOperation)?
+    ) throws -> RealmCore {
+        let (place, confinement) = (key.place, key.confinement)
         let schema = configuration.objectTypes.map { SchemaSet.of($0) } ?? SchemaSet.all()
         Logger.log(.detail, "DB: Open \(configuration.readOnly ? "read-only " : "")Realm: \(place.name)")
         try DispatchDescriptors.require(for: place.name, isOpen: RealmCache.shared.isOpen(place))
@@ -61,7 +83,9 @@ enum RealmOpening {
         if let origin { settings.home += " at \(origin.fileID):\(origin.line)" }
         WriterWaitLogger.start()
         confine(core, to: confinement, executor: actor?.unownedExecutor)
+        settings.operation = opening
         if write == nil { try OpeningMigration(core: core, settings: settings, confinement: confinement).run() }
+        settings.operation = nil
         settings.forgetControl()
         core.bind(schema.classes)
         settings.key = key

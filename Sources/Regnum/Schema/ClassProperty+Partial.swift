@@ -138,8 +138,10 @@ extension AnyOwnedCollection {
     /// The elements of another collection that this one, in memory, can hold; for its `replaceElements`.
     func heldElements(of other: any AnyOwnedCollection) -> Any {
         guard let map = other as? any AnyMap else { return other.anyElements.compactMap { Self.held($0) } }
-        var entries: [String: Any] = [:]
-        for (key, value) in map.anyEntries { entries[key] = Self.held(value as Any) }
+        var entries = MapEntries()
+        for (key, value) in map.anyEntries {
+            if let held = Self.held(value as Any) { entries.list.append((key, held)) }
+        }
         return entries
     }
 

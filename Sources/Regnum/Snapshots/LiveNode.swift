@@ -232,17 +232,18 @@ extension LiveNode {
 
 private struct MapContainer<Key: CodingKey>: LiveContainer {
     let codingPath: [any CodingKey]
-    private let entries: [String: Any?]
+    private let entries: [TextKey: Any?]
 
     init(_ map: any AnyMap, _ path: [any CodingKey]) {
-        entries = Dictionary(map.anyEntries.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
+        entries = Dictionary(
+            map.anyEntries.map { (TextKey($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
         codingPath = path
     }
 
-    var allKeys: [Key] { entries.keys.sorted().compactMap { Key(stringValue: $0) } }
+    var allKeys: [Key] { entries.keys.map(\.text).sorted().compactMap { Key(stringValue: $0) } }
 
     func node(_ key: Key) -> LiveNode? {
-        entries[key.stringValue].map { LiveNode(value: $0, path: codingPath + [key]) }
+        entries[TextKey(key.stringValue)].map { LiveNode(value: $0, path: codingPath + [key]) }
     }
 }
 

@@ -59,7 +59,7 @@ public indirect enum SnapshotValue: Sendable, Hashable {
     case list([SnapshotValue])
     /// A set, in the order of the Realm.
     case set([SnapshotValue])
-    /// A map, or a dictionary.
+    /// A map, or a dictionary. Of keys that differ only in Unicode normalisation, it has the last one.
     case map([String: SnapshotValue])
     /// An object with its values.
     case object(ObjectSnapshot)
@@ -217,6 +217,14 @@ struct TakingSnapshot {
         switch value {
         case AnyRealmValue.none as AnyRealmValue: return .null
         case let object as ObjectBase: return linked(object, depth)
+        case let map as any AnyMap where identifiesTargets:
+            // A dictionary would lose one of two keys that differ only in normalisation.
+            var pairs: [SnapshotValue] = []
+            for entry in map.anyEntries.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
+                pairs.append(.string(entry.key))
+                pairs.append(self.value(entry.value, depth))
+            }
+            return .list(pairs)
         case let map as any AnyMap:
             var entries: [String: SnapshotValue] = [:]
             for (key, value) in map.anyEntries { entries[key] = self.value(value, depth) }

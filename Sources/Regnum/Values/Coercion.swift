@@ -91,9 +91,10 @@ enum Coercion {
 
     private static func erased(_ sequence: some Sequence) -> [Any] { sequence.map { $0 as Any } }
 
-    /// Returns the entries of a Realm map or of a dictionary with String keys.
+    /// Returns the entries of a Realm map, of `MapEntries`, or of a dictionary with String keys.
     static func mapEntries(_ value: Any) -> [(key: String, value: Any?)]? {
         if isInstance(value), let map = value as? any AnyMap { return map.anyEntries }
+        if let entries = value as? MapEntries { return entries.list }
         return entries(value)?.map { ($0, $1) }
     }
 
@@ -109,4 +110,10 @@ enum Coercion {
         }
         return entries
     }
+}
+
+/// New values for the keys of a map. Not a dictionary with String keys, which would lose one of two keys that differ
+/// only in normalisation; see `TextKey`.
+struct MapEntries {
+    var list: [(key: String, value: Any?)] = []
 }

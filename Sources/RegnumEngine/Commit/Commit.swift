@@ -74,10 +74,9 @@ extension Database {
 
         let nonce = spill?.nonce ?? (isVolatile ? number : makeNonce())
         sealer.place(at: placement.pages, birth: number, nonce: nonce, protection: isVolatile ? nil : protection)
-        let root = sealer.placed(sealed.catalog)
         let slot = CommitSlot(
-            version: number, nonce: nonce, previousDurable: 0, highWater: space.free.highWater, catalog: root,
-            freeLog: sealer.placed(log.ref), history: space.historyRef(sealer))
+            version: number, nonce: nonce, previousDurable: 0, highWater: space.free.highWater,
+            catalog: sealer.placed(sealed.catalog), freeLog: sealer.placed(log.ref), history: space.historyRef(sealer))
         let fileByteCount = try reserve(pages: space.free.highWater, isGrowing: spill == nil)
         try clearSettledSlot()
         try writeBlocks(sealer)
@@ -97,11 +96,13 @@ extension Database {
         spaceManager.spilled = nil
         space.note(record, at: slot.freeLog)
         space.free.ledger.commit()
+        counters.noteFree(space.free.freePages, at: number)
         spaceManager.put(space)
         let version = Version(slot, in: reader)
         if isVolatile {
             queue.monitor.withLock { queue.setVolatile(number) }
             versions.publishPinned(version)
+            counters.noteCommits(1, byteCount: Self.byteCount(runs))
         }
         return Made(
             version: version, ticket: ticket, isFileLong: Self.isLong(fileByteCount, pages: version.highWater))
@@ -183,6 +184,7 @@ extension Database {
             queue.publish(slot.version, slot: bytes, runs: manifest, byteCount: byteCount, failures: failures)
             queue.endBusy()
         }
+        counters.noteCommits(1, byteCount: byteCount)
         syncSoon()
     }
 

@@ -141,6 +141,8 @@ extension Database {
         let done = queue.monitor.withLock {
             // Another process may make commits with those numbers.
             if failure != nil { for commit in queue.commits { for run in commit.runs { reader.forget(run) } } }
+            // Before the threads that wait for the commits wake up.
+            countCommits(work, haveFailed: failure != nil)
             let done = failure.map { queue.fail($0) } ?? queue.succeed(work)
             if failure == nil { queue.setMark(reader.slotMark(at: queue.durableSlot)) }
             queue.endBusy()
@@ -151,9 +153,22 @@ extension Database {
         return failure
     }
 
+    /// Counts the commits that a sync has made durable, or that fail with it. Call inside the monitor, before they leave
+    /// the queue.
+    private func countCommits(_ work: CommitQueue.Work, haveFailed: Bool) {
+        if haveFailed { return counters.noteFailedCommits(queue.commits.count) }
+        guard work.count > 0 else { return }
+        counters.noteCommits(
+            work.count, byteCount: queue.commits.prefix(work.count).reduce(0) { $0 + $1.byteCount })
+    }
+
     /// Syncs the file. Reports a failure to every process that has written to the file: its pages may have been
     /// dropped.
-    func syncFile() throws(SystemError) { try notingFailure { () throws(SystemError) in try file.sync(.data) } }
+    func syncFile() throws(SystemError) {
+        let begin = MonotonicClock.now()
+        defer { counters.noteSync(since: begin) }
+        try notingFailure { () throws(SystemError) in try file.sync(.data) }
+    }
 
     /// Starts writeback of pages that were just written.
     func beginWriteback(of runs: [Extent]) throws(EngineError) {

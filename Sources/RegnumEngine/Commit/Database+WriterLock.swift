@@ -6,15 +6,18 @@ import RegnumSystem
 
 extension Database {
     /// Takes the writer lock: waits until no other thread and no other process writes, and catches up with the newest
-    /// commit. Throws `.busy` after the timeout of the options, unless `waits`.
-    func enterWriter(waits: Bool = false) throws(EngineError) {
+    /// commit. Throws `.busy` after the timeout of the options, unless `waits`. `origin` opened the session that wants
+    /// to write.
+    func enterWriter(waits: Bool = false, for origin: SessionOrigin? = nil) throws(EngineError) {
         if writerLock.takeOffer() { return }
         let begin = options.busyTimeout == nil ? 0 : MonotonicClock.now()
         let deadline = waits ? FairLock.never : options.writeDeadline
-        let isEntered = writerLock.enter(until: deadline) { wait in WriterWait.shared.during(self) { wait() } }
+        let isEntered = writerLock.enter(until: deadline) { wait in
+            WriterWait.shared.during(self, for: origin, waited: WriterWait.patience) { wait() }
+        }
         guard isEntered else { throw busyError(since: begin) }
         do throws(EngineError) {
-            _ = try lockAcrossProcesses(until: deadline, since: begin)
+            _ = try lockAcrossProcesses(until: deadline, since: begin, for: origin)
         } catch {
             leaveWriter()
             throw error
@@ -47,7 +50,8 @@ extension Database {
     /// Takes the cross-process writer lock, unless it is still held for queued commits. Returns false if another
     /// process holds it and `waits` is false.
     private func lockAcrossProcesses(
-        waits: Bool = true, until deadline: UInt64 = FairLock.never, since begin: UInt64 = 0
+        waits: Bool = true, until deadline: UInt64 = FairLock.never, since begin: UInt64 = 0,
+        for origin: SessionOrigin? = nil
     ) throws(EngineError) -> Bool {
         let (heldSince, isKnown) = queue.monitor.withLock { () -> (UInt64?, Bool) in
             queue.processLock.writerEntered()
@@ -75,7 +79,7 @@ extension Database {
         }
         if let shared, options.mutant != .writerNotLocked, try !shared.tryLockWriter() {
             guard waits else { return false }
-            let isLocked = try WriterWait.shared.during(self) { () throws(EngineError) in
+            let isLocked = try WriterWait.shared.during(self, for: origin) { () throws(EngineError) in
                 try shared.lockWriter(until: deadline)
             }
             guard isLocked else { throw busyError(since: begin) }

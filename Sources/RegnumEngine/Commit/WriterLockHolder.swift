@@ -34,7 +34,7 @@ package final class WriterWait: Sendable {
     private struct Watch {
         // A struct, because a function that is read from a lock through `inout` is wrapped once more at each read: each
         // wait would take more stack than the one before.
-        let begin: @Sendable (Database) -> (@Sendable () -> Void)
+        let begin: @Sendable (Database, SessionOrigin?) -> (@Sendable () -> Void)
     }
     private let watch = Lock<Watch?>(nil)
 
@@ -42,18 +42,24 @@ package final class WriterWait: Sendable {
     /// than most waits take.
     static let patience: UInt64 = 10_000_000
 
-    /// Sets the function that is called on a thread that has waited for a moment and keeps waiting. The function that
-    /// it returns is called when the wait ends.
-    package func set(_ begin: @escaping @Sendable (Database) -> (@Sendable () -> Void)) {
+    /// Sets the function that is called on a thread that has waited for a moment and keeps waiting, with the source
+    /// location that opened its session, if that is known. The function that it returns is called when the wait ends.
+    package func set(_ begin: @escaping @Sendable (Database, SessionOrigin?) -> (@Sendable () -> Void)) {
         watch.withLock { $0 = Watch(begin: begin) }
     }
 
-    /// Runs `body`, which waits, between the two functions.
+    /// Runs `body`, which waits, between the two functions. The thread has waited for `waited` nanoseconds already.
     func during<R, Failure: Error>(
-        _ database: Database, _ body: () throws(Failure) -> R
+        _ database: Database, for origin: SessionOrigin? = nil, waited: UInt64 = 0, _ body: () throws(Failure) -> R
     ) throws(Failure) -> R {
-        let done = watch.withLock { $0 }?.begin(database)
-        defer { done?() }
+        let begin = MonotonicClock.now() &- waited
+        let number = database.blockedWriters.enter(origin, since: begin)
+        let done = watch.withLock { $0 }?.begin(database, origin)
+        defer {
+            database.blockedWriters.leave(number)
+            database.counters.noteWait(since: begin)
+            done?()
+        }
         return try body()
     }
 }

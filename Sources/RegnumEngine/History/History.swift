@@ -23,29 +23,42 @@ package struct History: Sendable {
     /// The kept versions are those from `first` on, oldest first.
     private var all: [KeptVersion] = []
     private var first = 0
+    /// A commit drops more blocks than this only if they belong to one version: the free log of a commit, and the
+    /// record of a version, hold about 8 million. Less in tests.
+    var blockLimit = 1 << 22
     /// Where the versions begin that are in no chunk.
     private var firstInHead = 0
     /// Pages of freed blocks that only kept versions need.
     private(set) var heldPages = 0
+    /// Pages of the chunks: each commit needs the sum, and there may be thousands.
+    private var chunkPages = 0
+    /// The number of versions that `load` has taken from a known history instead of reading them.
+    private(set) var knownCount = 0
 
     package var versions: ArraySlice<KeptVersion> { all[first...] }
+    /// Those that `load` has read.
+    var versionsRead: ArraySlice<KeptVersion> { all[max(first, knownCount)...] }
 
     /// The history of a file that keeps nothing yet.
     init(_ limits: HistoryLimits) { head = HistoryHead(limits: limits, time: 0, oldest: 0) }
 
-    /// Reads the history of version `number`, whose blocks are below `highWater`.
+    /// Reads the history of version `number`, whose blocks are below `highWater`. Chunks of `known`, the history of an
+    /// earlier version whose blocks are below `highWater` too, are not read again: a writer that follows the commits of
+    /// another process does not read all kept versions for each of them.
     static func load(
-        _ ref: BlockRef, of number: UInt64, highWater: UInt64, _ reader: BlockReader
+        _ ref: BlockRef, of number: UInt64, highWater: UInt64, _ reader: BlockReader, reusing known: History? = nil
     ) throws(EngineError) -> History {
         let head = try HistoryHead.read(ref, of: number, reader)
         var history = History(head.limits)
         history.head = head
-        for chunk in head.chunks { history.all += try head.records(of: chunk, reader) }
+        history.chunkPages = head.chunks.reduce(0) { $0 + $1.ref.pageCount }
+        let reused = history.take(from: known)
+        for chunk in head.chunks[reused...] { history.all += try head.records(of: chunk, reader) }
         history.firstInHead = history.all.count
         history.all += head.records
         history.head.records = []
-        var before: UInt64 = 0
-        for version in history.all {
+        var before = history.all[..<history.knownCount].last?.number ?? 0
+        for version in history.all[history.knownCount...] {
             guard version.number > before else { throw corrupted("the versions of a history are not in order") }
             before = version.number
             for block in version.freed {
@@ -59,13 +72,34 @@ package struct History: Sendable {
         return history
     }
 
+    /// Takes over the kept versions in those of the first chunks that are chunks of `known` too. Returns the number of
+    /// these chunks.
+    private mutating func take(from known: History?) -> Int {
+        guard let known, !head.chunks.isEmpty, known.versions.first?.number ?? .max <= head.oldest,
+            let start = known.head.chunks.firstIndex(where: { $0.ref == head.chunks[0].ref })
+        else { return 0 }
+        let pairs = zip(head.chunks, known.head.chunks[start...])
+        let count = pairs.prefix { $0.ref == $1.ref && $0.last == $1.last }.count
+        guard count > 0 else { return 0 }
+        let last = head.chunks[count - 1].last
+        // A chunk ends with the version that the directory names, and begins after the one before it.
+        let versions = known.versions.drop { $0.number < head.oldest }.prefix { $0.number <= last }
+        guard versions.last?.number == last else { return 0 }
+        all = Array(versions)
+        knownCount = all.count
+        heldPages = all.reduce(0) { $0 + $1.heldPages }
+        return count
+    }
+
     /// The blocks of the record itself.
     var blocks: [BlockRef] { [head.ref, head.directory].filter { !$0.isNone } + head.chunks.map(\.ref) }
 
     /// Bytes that only kept versions need, with the record of them.
     package var byteCount: Int { (heldPages + recordPages) << 12 }
 
-    private var recordPages: Int { blocks.reduce(0) { $0 + $1.pageCount } }
+    private var recordPages: Int {
+        [head.ref, head.directory].reduce(chunkPages) { $1.isNone ? $0 : $0 + $1.pageCount }
+    }
 
     // MARK: A commit
 
@@ -93,6 +127,7 @@ package struct History: Sendable {
             guard dropped.count < limit || isLarge && droppedPages < pageLimit && dropped.count < Self.mostDropped
             else { break }
             guard isLarge || isFirstOld(now) else { break }
+            guard dropped.isEmpty || dropped.count + all[first].freed.count <= blockLimit else { break }
             let pages = all[first].heldPages
             heldPages -= pages
             droppedPages += pages
@@ -103,6 +138,7 @@ package struct History: Sendable {
         if first > 64, first > all.count / 2 {
             all.removeFirst(first)
             firstInHead = max(firstInHead - first, 0)
+            knownCount = max(knownCount - first, 0)
             first = 0
         }
         firstInHead = max(firstInHead, first)
@@ -131,10 +167,13 @@ package struct History: Sendable {
         var replaced = head.ref.isNone ? [] : [head.ref]
         let oldest = versions.first?.number ?? number
         let live = head.chunks.firstIndex { $0.last >= oldest } ?? head.chunks.count
-        replaced += head.chunks[..<live].map(\.ref)
+        let dropped = head.chunks[..<live].map(\.ref)
+        replaced += dropped
+        chunkPages -= dropped.reduce(0) { $0 + $1.pageCount }
         head.chunks.removeFirst(live)
         let inHead = all[firstInHead...].reduce(0) { $0 + $1.byteCount }
-        guard inHead < Sealer.blockPageLimit << 11 else {
+        // Half of what a free log holds: a later commit drops the version and records the blocks there, beside its own.
+        guard (all.last?.freed.count ?? 0) <= blockLimit, inHead < Sealer.blockPageLimit << 11 else {
             throw .limit("The transaction frees more blocks than the history can record: commit less at once.")
         }
         var isDirectoryNew = false
@@ -175,7 +214,10 @@ package struct History: Sendable {
     mutating func place(_ sealer: Sealer) {
         head.ref = sealer.placed(head.ref)
         head.directory = sealer.placed(head.directory)
-        for i in head.chunks.indices.suffix(1) { head.chunks[i].ref = sealer.placed(head.chunks[i].ref) }
+        guard let last = head.chunks.last, last.ref.isPending else { return }
+        let ref = sealer.placed(last.ref)
+        head.chunks[head.chunks.count - 1].ref = ref
+        chunkPages += ref.pageCount
     }
 }
 

@@ -217,6 +217,10 @@ extension Table {
         try holders(uniques[number], values).first
     }
 
+    /// Bytes that are equal for two lists of values if and only if they are equal for a constraint; nil if a value is
+    /// null, as it is equal to none.
+    package static func uniqueBytes(_ values: [Value]) -> [UInt8]? { UniqueTree.bytes(values) }
+
     // MARK: Proof
 
     /// Throws `.refused` if two objects violate a constraint. O(log n) for each suspect.

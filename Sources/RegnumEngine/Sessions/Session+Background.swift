@@ -37,4 +37,11 @@ extension Session {
         guard let ticket else { return false }
         return database.queue.monitor.withLock { ticket.failure != nil }
     }
+
+    /// While `hasLeftAbandoned`: the smallest key of the table that a commit may have given to an object before it
+    /// failed; nil if that is unknown.
+    package func firstAbandonedKey(of table: TableKey) -> UInt64? {
+        guard let leftCatalog else { return nil }
+        return leftCatalog.tables.first { $0.key == table }?.nextObjectKey ?? 1
+    }
 }

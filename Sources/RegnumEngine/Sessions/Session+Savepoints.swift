@@ -7,7 +7,7 @@
 //
 // Laws
 //  1. Rolling back restores exactly the state at the start: rows, links, backlinks, indexes, keys of new objects,
-//     definitions of tables, and which rules are broken. It reads nothing and cannot fail.
+//     definitions of tables, the change of the history, and which rules are broken. It reads nothing and cannot fail.
 //  2. Savepoints are nested: the end of one ends every later one.
 //  3. Blocks that existed when a savepoint began are neither dropped nor reused before it ends. They may be spilled.
 //  4. A rule that the changes in a savepoint break is reported at its end, as at a commit.
@@ -21,6 +21,7 @@ package final class Savepoint {
     fileprivate let catalog: Catalog
     fileprivate let schema: SchemaBlock
     fileprivate let isSchemaChanged: Bool
+    fileprivate let historyChange: HistoryChange?
     fileprivate let tables: [Table]
     /// The sealed state of `tables`.
     fileprivate let records: [TableRecord]
@@ -37,6 +38,7 @@ package final class Savepoint {
         self.suspects = suspects
         (catalog, schema, tables) = (session.catalog, session.schema, session.tables)
         (isSchemaChanged, refusal) = (session.isSchemaChanged, session.refusal)
+        historyChange = session.historyChange
     }
 }
 
@@ -101,6 +103,7 @@ extension Session {
         }
         (catalog, schema, tables) = (savepoint.catalog, savepoint.schema, savepoint.tables)
         (isSchemaChanged, refusal) = (savepoint.isSchemaChanged, savepoint.refusal)
+        historyChange = savepoint.historyChange
         space.failure = nil
         for (table, record) in zip(tables, savepoint.records) {
             table.abandon()

@@ -41,13 +41,21 @@ package final class Session {
     package var durability = CommitDurability.full
     /// The ticket of `current`, if that is not known to be durable.
     private(set) var ticket: CommitTicket?
+    /// With a ticket: the catalog of the newest durable version that the session has shown; see `firstAbandonedKey`.
+    private var durableCatalog: Catalog?
+    /// In a write: the ticket of the version shown before it began.
+    private var ticketBeforeWrite: CommitTicket?
     /// Set when the session moves away from a version whose commit has failed. The object layer resets it, and
     /// makes the objects that the commit had created invalid: later objects may get their keys.
-    package var hasLeftAbandoned = false
+    package var hasLeftAbandoned = false { didSet { if !hasLeftAbandoned { leftCatalog = nil } } }
+    /// With `hasLeftAbandoned`: `durableCatalog` at that moment.
+    private(set) var leftCatalog: Catalog?
     /// In a write: the rule that it breaks; see Session+Refusals.
     var refusal: EngineError?
     /// In a write: the savepoints that have not ended, outermost first; see Session+Savepoints.
     var savepoints: [Savepoint] = []
+    /// Ends the scans of this session, if it is set; see ScanStop. Not for writes.
+    package var scanStop: ScanStop?
     /// In a write: receives the progress of work on whole tables, and may cancel it; see Session+WholeTables.
     package var watch: TableProgress?
     var isCalledOff = false
@@ -124,6 +132,7 @@ package final class Session {
         if !database.isForked {
             database.versions.note(UInt(bitPattern: state), at: nil, nil)
             if state.pointee.isWriting {
+                database.counters.noteRollback()
                 database.forgetSpill()
                 database.leaveWriter()
             }
@@ -179,6 +188,7 @@ package final class Session {
     private func come(to next: Version, _ nextTicket: CommitTicket? = nil) throws(EngineError) {
         let (last, before) = (current, shown)
         let wasAbandoned = isAbandoned
+        let base = newestDurable(catalog)
         do throws(EngineError) {
             try load(next)
         } catch {
@@ -187,8 +197,13 @@ package final class Session {
             throw error
         }
         current = next
-        ticket = nextTicket
-        if wasAbandoned { hasLeftAbandoned = true }
+        if wasAbandoned {
+            // Other commits may have given its keys to their objects by now, so the version that is shown next does not
+            // tell which keys these were.
+            if !hasLeftAbandoned { leftCatalog = base }
+            hasLeftAbandoned = true
+        }
+        (ticket, durableCatalog) = (nextTicket, nextTicket == nil ? nil : base)
         noteVersion()
         database.versions.unpin(last.number)
         moved()
@@ -200,6 +215,12 @@ package final class Session {
         let state = database.queue.monitor.withLock { ticket.state }
         if case .durable = state { self.ticket = nil }
         return state
+    }
+
+    /// The newest durable version that the session has shown, if `shown` is the catalog of the current version; nil if
+    /// there is none.
+    private func newestDurable(_ shown: Catalog) -> Catalog? {
+        if case .durable = standing { shown } else { durableCatalog }
     }
 
     /// Moves from an abandoned version to the newest one; true if the version was abandoned. Not during a write.
@@ -287,7 +308,7 @@ package final class Session {
     /// queue first.
     package func beginWrite(settled: Bool = false) throws(EngineError) {
         precondition(!state.pointee.isWriting && !isFrozen, "a write inside a write")
-        try database.enterWriter()
+        try database.enterWriter(for: origin)
         try startWrite(settled)
     }
 
@@ -311,6 +332,7 @@ package final class Session {
 
     private func startWrite(_ settled: Bool) throws(EngineError) {
         database.writerLock.setHolder(WriterLockHolder(.thread(CurrentThread.id), origin: origin))
+        let shownTicket = ticket
         do throws(EngineError) {
             if settled { database.settle() }
             let tip = database.queue.monitor.withLock { database.queue.commits.last }
@@ -333,6 +355,7 @@ package final class Session {
         }
         state.pointee.isWriting = true
         beforeWrite = shown
+        ticketBeforeWrite = shownTicket
         isSchemaChanged = false
         isCalledOff = false
         refusal = nil
@@ -487,14 +510,15 @@ package final class Session {
             _ = try checkFile()
             try database.checkDurableSlot()
             let root = try seal()
-            made = try database.commit(
-                Database.Sealed(
-                    blocks: space, catalog: root, before: current, base: ticket, history: historyChange), wanted, onDone
-            )
+            let sealed = Database.Sealed(
+                blocks: space, catalog: root, before: current, base: ticket, history: historyChange)
+            made = try database.commit(sealed, wanted, onDone)
         } catch {
             rollbackWrite()
             throw error
         }
+        // The version that the write was built on may be durable by now.
+        durableCatalog = made.ticket == nil ? nil : beforeWrite.flatMap { newestDurable($0.catalog) }
         let sealer = space.sealer
         catalog.schema = sealer.placed(catalog.schema)
         for i in catalog.tables.indices {
@@ -505,7 +529,7 @@ package final class Session {
             tables[i].adopt(catalog.tables[i])
         }
         space.reset()
-        beforeWrite = nil
+        (beforeWrite, ticketBeforeWrite) = (nil, nil)
         let last = current
         current = made.version
         ticket = made.ticket
@@ -517,20 +541,23 @@ package final class Session {
         return made
     }
 
-    /// Discards all changes of the transaction. If the version it was built on has failed, shows the newest version; if
-    /// that cannot be read, the failed one, as after `commitWrite`.
+    /// Discards all changes of the transaction. If the version it was built on was committed by another session and
+    /// waits for its sync, waits for that. If that version has failed, shows the newest version; if that cannot be
+    /// read, the failed one, as after `commitWrite`.
     package func rollbackWrite() {
         precondition(state.pointee.isWriting, "no write to roll back")
+        database.counters.noteRollback()
         database.forgetSpill()
         space.reset()
         savepoints = []
         if let beforeWrite { show(again: beforeWrite) }
-        beforeWrite = nil
+        let shownTicket = ticketBeforeWrite
+        (beforeWrite, ticketBeforeWrite) = (nil, nil)
         state.pointee.isWriting = false
         database.leaveWriter()
-        // The version shown now was committed by others and may still fail.
         guard let ticket else { return }
-        do { try database.wait(for: ticket) } catch {}
+        // A version of others may still fail. The session's own has been shown before, and its commit reports that.
+        if ticket !== shownTicket { do { try database.wait(for: ticket) } catch {} }
         // If this fails, the next refresh or write fails again and reports it.
         _ = try? comeBack()
     }

@@ -159,14 +159,16 @@ package struct RecordedSpace: Sendable {
         return history?.head.ref ?? .none
     }
 
-    /// Reads the state of the space at `version`, with the pages that are kept for older versions.
+    /// Reads the state of the space at `version`, with the pages that are kept for older versions. Of these, `known` is
+    /// not read again; see `History.load`.
     package static func load(
-        _ version: Version, _ reader: BlockReader, reserving reserved: [PendingExtent] = []
+        _ version: Version, _ reader: BlockReader, reserving reserved: [PendingExtent] = [],
+        reusing known: History? = nil
     ) throws(EngineError) -> RecordedSpace {
         var space = try load(version.freeLog, highWater: version.highWater, reader, reserving: reserved)
         if !version.history.isNone {
             space.history = try History.load(
-                version.history, of: version.number, highWater: version.highWater, reader)
+                version.history, of: version.number, highWater: version.highWater, reader, reusing: known)
         }
         return space
     }

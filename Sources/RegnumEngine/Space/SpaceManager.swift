@@ -18,6 +18,9 @@ final class SpaceManager {
     }
 
     private(set) var state = State.unknown
+    /// The history that was known before `invalidate`, and the high-water mark of its version. Held only until the
+    /// space is read again: the arrays of the known history must have one owner.
+    private var outdated: (history: History, highWater: UInt64)?
     /// The `generation` of the commit queue for which the state is valid.
     private var generation: UInt64 = 0
     /// Free pages before this one are quarantined: sessions of other processes show failed commits there.
@@ -60,7 +63,9 @@ final class SpaceManager {
         let reserved = abandoned.flatMap { old in
             old.runs.map { PendingExtent(extent: $0, birth: old.first, death: old.last + 1) }
         }
-        var loaded = try RecordedSpace.load(newest, reader, reserving: reserved)
+        let known = outdated.flatMap { $0.highWater <= newest.highWater ? $0.history : nil }
+        outdated = nil
+        var loaded = try RecordedSpace.load(newest, reader, reserving: reserved, reusing: known)
         // Every block of a small file was checked when it was opened.
         try loaded.checkRoots(newest, try loaded.vacant(), reader)
         if Invariants.areChecked, reader.isTrusted || mutant != nil {
@@ -85,7 +90,10 @@ final class SpaceManager {
     }
 
     /// Forgets the known free space. Call if another process may have written.
-    func invalidate() { state = .unknown }
+    func invalidate() {
+        if let recorded { outdated = recorded.history.map { ($0, recorded.free.highWater) } }
+        state = .unknown
+    }
 
     /// Frees the pages that no reader needs any longer. Called when a write begins.
     func reclaim() throws(EngineError) {

@@ -207,7 +207,12 @@ package final class Table {
         readingAhead reads: (UnsafeMutablePointer<GroupView>, inout ScanPrefetch) -> Void = { _, _ in },
         _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
     ) throws(EngineError) {
-        if count > 0 { try groups.forEachGroup(readingAhead: reads, body) }
+        if count == 0 { return }
+        guard let stop = session.scanStop else { return try groups.forEachGroup(readingAhead: reads, body) }
+        try groups.forEachGroup(readingAhead: reads) { group throws(EngineError) in
+            if stop.isStopped { throw EngineError.stopped }
+            return try body(group)
+        }
     }
 
     // MARK: Values

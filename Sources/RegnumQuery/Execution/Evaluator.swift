@@ -396,7 +396,10 @@ struct Evaluator {
         tests.initialize(from: leading, count: leading.count)
         let testCount = leading.count
         let reads = ScannedColumns(node, firstColumn: firstColumn)
+        var examined = 0
+        defer { session.database.counters.noteExamined(examined) }
         try table.forEachGroup(readingAhead: { reads.add($0, to: &$1, scratch: mask) }) { group throws(EngineError) in
+            examined &+= group.pointee.count
             if testCount == 0 { out.setRows(group.pointee.count) } else { tests[0].scan(group, out) }
             var next = 1
             while next < testCount, out.hasRows {
@@ -429,8 +432,13 @@ struct Evaluator {
         }
         let reads = ScannedColumns(node, firstColumn: nil)
         let scratch = RowBitmap.makeRowBitmaps(1)
-        defer { scratch.deallocate() }
+        var examined = 0
+        defer {
+            scratch.deallocate()
+            session.database.counters.noteExamined(examined)
+        }
         try table.forEachGroup(readingAhead: { reads.add($0, to: &$1, scratch: scratch) }) { group in
+            examined &+= group.pointee.count
             count &+= test.count(group, scratch)
             return true
         }

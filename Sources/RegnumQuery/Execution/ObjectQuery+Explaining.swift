@@ -45,23 +45,38 @@ extension ObjectQuery {
         let found = try keys()
         run.duration = clock.now - start
         run.foundRows = found.count
-        if let column = orderedByIndex(table) {
-            run.indexes = [column]
-            run.isByIndexAlone = true
-            run.estimatedRows = table.count
-            return run
-        }
-        let access = try choose(table)
-        run.estimatedRows = access.estimate
-        run.indexes = access.indexes.map(\.column)
+        let access = try plan(into: &run)
+        guard let access else { return run }
         if access.isScan {
             run.skippedRows = predicate == nil ? 0 : try skippedRows(table)
             run.examinedRows = table.count - run.skippedRows
         } else {
-            run.isByIndexAlone = access.rest == nil
             run.examinedRows = try access.keys(table).count
         }
         return run
+    }
+
+    /// The indexes that a run over the whole table uses, and the estimated number of rows, without running the query.
+    package func plan() throws(EngineError) -> QueryRun {
+        var run = QueryRun()
+        _ = try plan(into: &run)
+        return run
+    }
+
+    /// Returns the access path; nil if an index alone gives the objects in order.
+    private func plan(into run: inout QueryRun) throws(EngineError) -> Access? {
+        let table = table
+        if let column = orderedByIndex(table) {
+            run.indexes = [column]
+            run.isByIndexAlone = true
+            run.estimatedRows = table.count
+            return nil
+        }
+        let access = try choose(table)
+        run.estimatedRows = access.estimate
+        run.indexes = access.indexes.map(\.column)
+        run.isByIndexAlone = !access.isScan && access.rest == nil
+        return access
     }
 
     private func skippedRows(_ table: Table) throws(EngineError) -> Int {

@@ -48,6 +48,7 @@ extension ObjectQuery {
     }
 
     func run(_ extent: Extent) throws(EngineError) -> [ObjectKey] {
+        session.database.counters.noteQuery()
         let table = table
         let (keys, rest) = leadingSort
         var wanted = rest.isEmpty ? extent : .all
@@ -113,6 +114,7 @@ extension ObjectQuery {
             rows = RowList(try filter(try access.keys(table), plan, table))
         }
         if keys.isEmpty { return rows.keys }
+        try session.checkStop()
         if let sorted = try PackedSort.keys(rows, keys, table, session) { return sorted }
         return try SortExtractor.sortByLevels(rows.locations, keys, table, session).map(\.key)
     }
@@ -180,6 +182,7 @@ extension ObjectQuery {
     ) throws(EngineError) -> [RowLocation] {
         var rows = rows
         for ordering in orderings {
+            try session.checkStop()
             switch ordering {
             case .sort(let keys): rows = try SortExtractor.sort(rows, keys, table, session)
             case .distinct(let keys): rows = try SortExtractor.distinct(rows, keys, table, session)

@@ -49,6 +49,7 @@ package final class ObjectQuery {
     /// The number of objects. O(rows), less if an index or zone maps answer it.
     package func count() throws(EngineError) -> Int {
         if needsKeys { return try keys().count }
+        session.database.counters.noteQuery()
         let table = table
         guard predicate != nil else { return table.count }
         let access = try choose(table)
@@ -87,12 +88,14 @@ package final class ObjectQuery {
     /// The candidates for which the predicate holds, in their order; orderings are ignored. Skips keys of deleted
     /// objects.
     package func matches(among candidates: [ObjectKey]) throws(EngineError) -> [ObjectKey] {
-        try filter(candidates, makePlan(), table).map(\.key)
+        session.database.counters.noteQuery()
+        return try filter(candidates, makePlan(), table).map(\.key)
     }
 
     /// The candidates that match, in the order of the orderings, or else in their own. Skips keys of deleted objects;
     /// repeated keys stay repeated.
     package func keys(among candidates: [ObjectKey]) throws(EngineError) -> [ObjectKey] {
+        session.database.counters.noteQuery()
         let table = table
         return try apply(orderings[...], try filter(candidates, makePlan(), table), table).map(\.key)
     }
@@ -101,11 +104,15 @@ package final class ObjectQuery {
         _ candidates: [ObjectKey], _ plan: PlanNode, _ table: Table, limit: Int = .max
     ) throws(EngineError) -> [RowLocation] {
         try session.writeBackIndexed()
+        session.database.counters.noteExamined(candidates.count)
         let evaluator = Evaluator(session: session, table: table, expectedRows: candidates.count)
         var rows: [RowLocation] = []
         var passesAll = false
         if case .constant(true) = plan { passesAll = true }
+        var examined = 0
         for key in candidates where rows.count < limit {
+            if examined & 1023 == 0 { try session.checkStop() }
+            examined &+= 1
             guard let location = try table.locate(key) else { continue }
             if passesAll {
                 rows.append(location)
@@ -130,6 +137,7 @@ package final class ObjectQuery {
         guard definition.type == .int || definition.type == .double || definition.type == .float else {
             return try aggregate(kind, column, among: try keys())
         }
+        session.database.counters.noteQuery()
         var integers = IntegerAggregate()
         var doubles = DoubleAggregate()
         let isInteger = definition.type == .int
@@ -180,7 +188,8 @@ package final class ObjectQuery {
         let table = table
         let type = table.definition.columns[column].type
         var total = ValueAggregate(isDecimal: type == .decimal128 || type == .mixed)
-        for key in keys {
+        for (index, key) in keys.enumerated() {
+            if index & 1023 == 0 { try session.checkStop() }
             guard let location = try table.locate(key) else { continue }
             total.add(try table.value(column, at: location))
         }

@@ -41,7 +41,10 @@ final class SortExtractor {
     ) throws(EngineError) -> [RowLocation] {
         let extractor = SortExtractor(session)
         var levels: [SortLevel] = []
-        for key in keys { levels += try extractor.levels(of: key, table, rows) }
+        for key in keys {
+            try session.checkStop()
+            levels += try extractor.levels(of: key, table, rows)
+        }
         let sorted = RowSorter.order(levels, rows.count).map { rows[$0] }
         withExtendedLifetime(extractor) {}
         return sorted

@@ -26,7 +26,14 @@ export class ApiError extends Error {
   }
 }
 
-async function send(method, name, query, body, signal) {
+/** The random name of this page. */
+const page = [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+let turns = 0;
+
+/** Arguments of a request that ends the older requests of its kind: their answers are not waited for any more. */
+export const newTurn = () => ({ page, turn: turns += 1 });
+
+async function send(method, name, query, body, signal, type) {
   // A space is sent as %20: not every server takes + for one.
   const fields = Object.entries(query ?? {})
     .filter(([, value]) => value !== undefined && value !== null && value !== "")
@@ -34,7 +41,8 @@ async function send(method, name, query, body, signal) {
   const address = new URL("api/" + name + (fields.length ? "?" + fields.join("&") : ""), document.baseURI);
   let response;
   try {
-    response = await fetch(address, { method, body, signal, headers: { "X-Regnum-Token": token }, cache: "no-store" });
+    const headers = { "X-Regnum-Token": token, ...(type && { "Content-Type": type }) };
+    response = await fetch(address, { method, body, signal, headers, cache: "no-store" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new ApiError(0, { reason: "offline", message: "The studio does not answer: is `regnum studio` still running?" });
@@ -49,10 +57,10 @@ async function send(method, name, query, body, signal) {
 export const get = async (name, query, signal) => (await send("GET", name, query, undefined, signal)).json();
 
 /** Sends JSON, reads JSON. */
-export const post = async (name, body, query) => (await send("POST", name, query, JSON.stringify(body ?? {}))).json();
+export const post = async (name, body, query) => (await send("POST", name, query, JSON.stringify(body ?? {}), undefined, "application/json")).json();
 
 /** Sends bytes, reads JSON. */
-export const upload = async (name, query, bytes) => (await send("POST", name, query, bytes)).json();
+export const upload = async (name, query, bytes) => (await send("POST", name, query, bytes, undefined, "application/octet-stream")).json();
 
 /** Reads bytes. */
 export const blob = async (name, query, signal) => (await send("GET", name, query, undefined, signal)).blob();

@@ -2,7 +2,7 @@
 // Editing: a field for each type of property, new objects, deletes with a preview, and undo. Each change is one
 // transaction; the server checks every value again.
 
-import { get, post } from "./api.js";
+import { get, newTurn, post } from "./api.js";
 import { h, iconButton, put } from "./dom.js";
 import { count, dateField, plural } from "./format.js";
 import { complain, dialog, toast } from "./overlay.js";
@@ -16,7 +16,10 @@ async function send(name, body) {
     if (error.status === 409 || error.status === 403) reload().then(() => emit("mode")).catch(complain);
     throw error;
   }
-  takeState(answer.state ?? answer);
+  const now = answer.state ?? answer;
+  takeState(now);
+  if (now.hasForgotten) toast(now.undo.length === 0 ? "This change, and older ones, cannot be undone: their values take too much memory."
+    : "The oldest changes can no longer be undone: their values take too much memory.");
   emit("refresh", { version: (answer.state ?? answer).version });
   return answer;
 }
@@ -209,7 +212,7 @@ function linkField(property, json) {
   const find = async () => {
     const number = ++request;
     try {
-      const answer = await get("find", { class: property.type, text: search.value });
+      const answer = await get("find", { class: property.type, text: search.value, ...newTurn() });
       if (number !== request) return;
       put(results, answer.objects.map((object) => h("li", {}, h("button", {
         type: "button", class: "link", onclick: () => {

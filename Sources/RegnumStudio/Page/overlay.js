@@ -12,7 +12,10 @@ export function toast(text, { isError = false, action } = {}) {
   setTimeout(() => element.remove(), isError ? 12_000 : 5_000);
 }
 
-export const complain = (error) => { if (error.name !== "AbortError") toast(error.message, { isError: true }); };
+/** Shows an error, unless this page itself has given the request up. */
+export const complain = (error) => {
+  if (error.name !== "AbortError" && error.reason !== "superseded") toast(error.message, { isError: true });
+};
 
 /** A dialog; `buttons` are made of {label, run, isPrimary, isDanger}. `run` keeps it open by returning false. */
 export function dialog(title, content, buttons = []) {

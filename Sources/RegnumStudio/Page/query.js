@@ -2,7 +2,7 @@
 // The query box: completion of properties through links and of keywords, errors at their position, the query as Swift
 // and as a predicate, how it runs, aggregates, and saved queries.
 
-import { get } from "./api.js";
+import { get, newTurn } from "./api.js";
 import { h, icon, iconButton, put } from "./dom.js";
 import { count, plural, time } from "./format.js";
 import { complain, copy, menu, toast } from "./overlay.js";
@@ -175,7 +175,7 @@ export class QueryBox {
   async explain() {
     const query = { class: this.name, query: this.submitted, sort: state.route.sort, descending: state.route.descending ? "1" : "" };
     try {
-      const [forms, run] = await Promise.all([get("query", query), get("explain", query)]);
+      const [forms, run] = await Promise.all([get("query", query), get("explain", { ...query, ...newTurn() })]);
       const way = run.indexes.length === 0 ? `a scan of ${plural(run.objects, "object")}`
         : `${run.isByIndexAlone ? "only the index on " : "the index on "}${run.indexes.join(", ")}`;
       const line = (name, value) => [h("dt", { text: name }), h("dd", {}, value)];
@@ -206,7 +206,7 @@ export class QueryBox {
       "aria-label": "Property to aggregate",
       onchange: async () => {
         try {
-          const found = await get("aggregates", { ...query, property: choice.value });
+          const found = await get("aggregates", { ...query, ...newTurn(), property: choice.value });
           const names = { min: "least", max: "greatest", sum: "sum", avg: "average" };
           put(result, Object.entries(names).filter(([key]) => found[key] !== undefined)
             .map(([key, word]) => h("span", {}, h("span", { class: "hint", text: word }), " ", h("span", { class: "code", text: found[key] ?? "none" }))));

@@ -2,7 +2,7 @@
 // The rows of a grid: windows that are loaded as they are needed, and dropped again. A new version is loaded around an
 // object, so that the same objects stay in view.
 
-import { get } from "./api.js";
+import { get, newTurn } from "./api.js";
 
 const windowLength = 100;
 const windowLimit = 40;
@@ -11,6 +11,8 @@ export class Rows {
   /** `changed` is called when rows have come, `outdated` when a window shows that there is a newer version. */
   constructor(source, { changed, failed, outdated }) {
     this.source = source;
+    /** The scans of this grid end those of the grid before it. */
+    this.turn = newTurn();
     this.changed = changed;
     this.failed = failed;
     this.outdated = outdated;
@@ -52,7 +54,7 @@ export class Rows {
     this.windows.clear();
     this.loading.clear();
     this.broken.clear();
-    const answer = await get("rows", { ...this.source, offset: 0, limit: windowLength });
+    const answer = await get("rows", { ...this.source, ...this.turn, offset: 0, limit: windowLength });
     if (generation === this.generation) this.take(answer, 0);
   }
 
@@ -77,7 +79,7 @@ export class Rows {
     const controller = new AbortController();
     this.loading.set(number, controller);
     const generation = this.generation;
-    get("rows", { ...this.source, offset: number * windowLength, limit: windowLength }, controller.signal)
+    get("rows", { ...this.source, ...this.turn, offset: number * windowLength, limit: windowLength }, controller.signal)
       .then((answer) => {
         if (this.loading.get(number) === controller) this.loading.delete(number);
         if (generation !== this.generation) return;
@@ -99,9 +101,14 @@ export class Rows {
    */
   async refresh(key, position, length, leave) {
     const generation = ++this.generation;
-    const ask = { ...this.source, limit: Math.min(500, length + 2 * windowLength) };
+    const ask = { ...this.source, ...this.turn, limit: Math.min(500, length + 2 * windowLength) };
     if (key !== undefined) Object.assign(ask, { anchor: key, row: windowLength });
-    const answer = await get("rows", { ...ask, offset: Math.max(0, position - windowLength) });
+    let answer;
+    try { answer = await get("rows", { ...ask, offset: Math.max(0, position - windowLength) }); } catch (error) {
+      // The page shows another grid soon.
+      if (error.reason === "superseded") return position;
+      throw error;
+    }
     if (generation !== this.generation) return position;
     leave();
     for (const controller of this.loading.values()) controller.abort();
@@ -122,23 +129,33 @@ export class Rows {
   }
 
   /**
-   * The rows of a range: those that are shown, the others loaded. With `isExact` all are of the version that is shown;
-   * an `Error` says if there is a newer one.
+   * The rows of a range, all of one version: rows of two could repeat an object, or lack one. If another process commits
+   * meanwhile, the range is read again at the newer version; with `isExact`, which asks for the version that is shown, or
+   * after three times, an `Error` says so.
    */
   async range(start, end, { isExact = false } = {}) {
-    const { version } = this;
-    const rows = [];
+    let { version } = this;
+    let isShown = true;
+    let rows = [];
+    let restarts = 0;
     while (start + rows.length < end) {
       const offset = start + rows.length;
-      const known = this.peek(offset);
+      const known = isShown && this.version === version ? this.peek(offset) : undefined;
       if (known) {
         rows.push(known);
         continue;
       }
-      const answer = await get("rows", { ...this.source, offset, limit: Math.min(500, end - offset) });
-      if (isExact && (answer.version !== version || this.version !== version)) {
-        this.outdated();
-        throw new Error("The rows have changed meanwhile: select them again.");
+      const answer = await get("rows", { ...this.source, ...this.turn, offset, limit: Math.min(500, end - offset) });
+      if (answer.version !== version || isShown && this.version !== version) {
+        if (isExact || restarts === 3) {
+          this.outdated();
+          throw new Error("The rows have changed meanwhile: select them again.");
+        }
+        restarts += 1;
+        version = answer.version;
+        isShown = false;
+        rows = [];
+        continue;
       }
       if (answer.rows.length === 0) break;
       for (const [key, cells] of answer.rows) rows.push({ key, cells });

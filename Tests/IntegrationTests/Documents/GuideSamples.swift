@@ -5,6 +5,7 @@
 import Dispatch
 import Foundation
 import RealmSwift
+import RegnumBackup
 import RegnumTestKit
 import Testing
 
@@ -350,6 +351,38 @@ extension Guide {
 
 // Servers
 extension Guide {
+    static func copying(_ realm: Realm, _ backupURL: URL) throws {
+        try realm.backup(to: backupURL, rate: 20_000_000) { progress in
+            show("\(Int(progress.fraction * 100)) %")
+        }
+    }
+
+    static func backingUp(_ realmURL: URL, _ folder: URL) throws {
+        let repository = try BackupRepository(DirectoryStore(folder), creating: true)
+        try repository.backUp(realmURL)
+        for backup in try repository.backups() {
+            show(backup.date, backup.version, backup.storedByteCount)
+        }
+    }
+
+    static func following(_ repository: BackupRepository, _ realmURL: URL, _ isStopped: () -> Bool) throws {
+        try repository.follow(realmURL, isEnded: { isStopped() }) { event in
+            if case .backedUp(let backup) = event { show(backup.version) }
+        }
+    }
+
+    static func restoring(
+        _ repository: BackupRepository, _ otherRepository: BackupRepository, _ restoredURL: URL
+    ) throws {
+        let plan = try repository.plan(.date(Date(timeIntervalSinceNow: -3_600)))
+        try repository.restore(.number(plan.backup.number), to: restoredURL)
+        let result = try repository.verify(healing: true, from: [otherRepository])
+        show(result.isRestorable, result.findings)
+        try repository.prune(RetentionPolicy(hourly: 24, daily: 30, monthly: 12))
+    }
+}
+
+extension Guide {
     static func serving(_ configuration: Realm.Configuration) async throws {
         let pool = try await RealmPool(configuration: configuration, readers: 4)
         let id = try await pool.write { realm in
@@ -368,6 +401,16 @@ extension Guide {
         let metrics = pool.metrics
         show(metrics.writes.waiting, metrics.writes.completed, metrics.writes.timeWaited, metrics.syncs)
         #expect(metrics.writes.completed == 1)
+    }
+
+    static func counting(_ realm: Realm) {
+        let statistics = realm.statistics
+        show(statistics.commits, statistics.committedBytes, statistics.syncTime)
+        show(statistics.queries, statistics.examinedObjects)
+        show(statistics.fileSize, statistics.freeSpace ?? 0)
+        if let pin = statistics.oldestPin { show("\(pin)") }
+        for blocked in statistics.blockedWriters { show(blocked.duration, blocked.fileID ?? "") }
+        if let writer = statistics.writer { show("\(writer)") }
     }
 
     static func passingOn(_ pool: RealmPool) async throws {

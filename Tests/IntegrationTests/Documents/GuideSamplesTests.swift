@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each code sample of the guides must be compiled in GuideSamples.swift; samples that need no special environment are
-// also run.
+// Each code sample of the guides must be compiled in GuideSamples.swift or GuideSamples+Content.swift; samples that
+// need no special environment are also run.
 
 import Dispatch
 import Foundation
@@ -25,11 +25,12 @@ struct GuideSamplesTests {
         return text.components(separatedBy: "```swift\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
     }
 
-    @Test("GuideSamples.swift contains every sample of every guide")
+    @Test("The files of samples contain every sample of every guide")
     func compiled() throws {
-        let code = try String(
-            contentsOf: Self.folder.appendingPathComponent("GuideSamples.swift"), encoding: .utf8)
-        let compiled = Self.words(code)
+        let files = ["GuideSamples.swift", "GuideSamples+Content.swift"]
+        let compiled = try files.map { name in
+            Self.words(try String(contentsOf: Self.folder.appendingPathComponent(name), encoding: .utf8))
+        }.joined()
         let names = try FileManager.default.contentsOfDirectory(atPath: Self.guides.path).sorted()
         var count = 0
         // ThreadsPageTests compares the samples of Threads.md.
@@ -39,7 +40,7 @@ struct GuideSamplesTests {
                 #expect(compiled.contains(Self.words(sample)), "\(name): \(sample)")
             }
         }
-        #expect(names.count == 23)
+        #expect(names.count >= 26)
         #expect(count >= 25)
     }
 
@@ -83,6 +84,7 @@ struct GuideSamplesTests {
             try Guide.same(realm)
             #expect(dog.age == 5)
             try Guide.misusing(realm)
+            Guide.counting(realm)
             try Guide.transactions(realm, dog)
             #expect(dog.isInvalidated)
             token.invalidate()
@@ -91,6 +93,45 @@ struct GuideSamplesTests {
         #expect(try Guide.ownRealm().isEmpty)
         #expect(Guide.raising().schemaVersion == 2 && Guide.migrating().schemaVersion == 3)
     }
+
+    @Test("The samples for full text and places find what the guide says")
+    func content() throws {
+        let realm = try memoryRealm(Guide.Article.self, Guide.Cafe.self, Guide.Spot.self)
+        try Guide.fillContent(realm)
+        try Guide.searching(realm)
+        try Guide.ranking(realm)
+        try Guide.locating(realm)
+        let radius = try #require(Distance.kilometers(2))
+        let circle = try #require(GeoCircle(center: (59.91, 10.75), radius: radius))
+        #expect(realm.objects(Guide.Cafe.self).where { $0.spot.geoWithin(circle) }.map(\.name) == ["Near"])
+    }
+
+    #if Encryption
+        @Test("The samples for encryption change the key, and open the file before and after that")
+        func changedKey() throws {
+            let folder = TestFolder()
+            let (current, next) = (Data(repeating: 1, count: 64), Data(repeating: 2, count: 64))
+            var configuration = Realm.Configuration(fileURL: folder.file("a.realm"), objectTypes: [Guide.Dog.self])
+            func dogs() throws -> Int {
+                try Guide.openAfterChange(configuration, current: current, next: next).objects(Guide.Dog.self).count
+            }
+            func add() throws {
+                let realm = try Realm(configuration: configuration)
+                try realm.write { realm.add(Guide.Dog()) }
+            }
+            try add()
+            // From no key to the first one.
+            try Guide.changeKey(of: configuration, to: current)
+            configuration.encryptionKey = current
+            #expect(try dogs() == 1)
+            try add()
+            try Guide.changeKey(of: configuration, to: next)
+            #expect(try dogs() == 2)
+            #expect(throws: Realm.Error.self) { _ = try Realm(configuration: configuration) }
+            configuration.encryptionKey = next
+            expectIntegrity(of: configuration)
+        }
+    #endif
 
     @Test("The samples for servers do what the guide says")
     func servers() async throws {

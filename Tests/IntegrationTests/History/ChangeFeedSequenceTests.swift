@@ -24,6 +24,12 @@ final class FedRow: Object {
         for id in ids { try realm.write { realm.add(FedRow(value: ["id": id])) } }
     }
 
+    /// Makes commits without changes.
+    static func commitNothing(_ path: String, count: Int) throws {
+        let realm = try Realm(configuration: configuration(path))
+        for _ in 0..<count { try realm.write {} }
+    }
+
     private func withFolder(_ body: (String) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("fed-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -86,6 +92,33 @@ final class FedRow: Object {
             try ChangeFeedSequenceTests.commit(path, 1...4)
         }
         #expect(Set(try await reading.value) == [.int(1), .int(2), .int(3), .int(4)])
+    }
+
+    @Test(
+        "Of many commits without changes some give an empty batch, so that the cursor moves on",
+        .timeLimit(.minutes(240)))
+    func emptyChanges() async throws {
+        try await withFolder { path in
+            let start = try Self.cursor(path)
+            try Self.commitNothing(path, count: 100)
+            try Self.commit(path, 1...1)
+            for byCommit in [true, false] {
+                var batches: [ChangeBatch] = []
+                for try await batch in try Self.makeFeed(path, since: start, byCommit: byCommit) {
+                    batches.append(batch)
+                    if !batch.isEmpty { break }
+                }
+                #expect(batches.map(\.isEmpty) == (byCommit ? [true, true, true, false] : [false]))
+            }
+            // Joined, they are one batch.
+            let end = try Self.cursor(path)
+            try Self.commitNothing(path, count: 40)
+            var iterator = try Self.makeFeed(path, since: end).makeAsyncIterator()
+            let found = try await iterator.next()
+            let first = try #require(found)
+            let newest = try Self.cursor(path)
+            #expect(first.isEmpty && first.cursor == newest && newest != end)
+        }
     }
 
     @Test("A feed ends when its task is cancelled", .timeLimit(.minutes(240)))

@@ -106,6 +106,37 @@ import Testing
         }
     }
 
+    // The deletions were once in a second entry for the class, which a reader by class name did not see.
+    @Test("A class that was removed and added again has one entry, with the objects of both")
+    func classReplaced() throws {
+        try HistoryModels.withHistory { configuration in
+            var cursor: ChangeCursor?
+            do {
+                let realm = try Realm(configuration: configuration)
+                try title(realm, 1, "a")
+                try title(realm, 2, "a")
+                cursor = realm.changeCursor
+            }
+            var less = configuration
+            less.objectTypes = [Note.self]
+            less.schemaVersion = 1
+            less.migrationBlock = { migration, _ in migration.deleteData(forType: Page.className()) }
+            do { _ = try Realm(configuration: less) }
+            var again = configuration
+            again.schemaVersion = 2
+            let realm = try Realm(configuration: again)
+            #expect(realm.objects(Page.self).isEmpty)
+            try title(realm, 1, "a")
+            try title(realm, 3, "a")
+            let batch = try realm.changes(since: try #require(cursor))
+            #expect(batch.classes.map(\.className) == [Self.page] && batch.isSchemaChanged)
+            let changes = try #require(batch[Self.page])
+            #expect(changes.inserted == [.int(3)] && changes.deleted == [.int(2)])
+            #expect(changes.modified.map(\.object) == [.int(1)])
+            #expect(changes.modified.map(\.properties) == [["title", "words", "next"]])
+        }
+    }
+
     @Test("Objects are identified by primary keys of every type, or by their number, and properties by Swift names")
     func identities() throws {
         try HistoryModels.withHistory([Note.self, Token.self, Mark.self]) { configuration in

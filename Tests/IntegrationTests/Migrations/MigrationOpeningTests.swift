@@ -236,6 +236,8 @@ struct MigrationOpeningTests {
         let elsewhere = file.folder.file("no/such.realm")
         let other = #expect(throws: Realm.Error.self) { try schemaVersionAtURL(elsewhere) }
         #expect(other?.code == .fileNotFound)
+        let device = #expect(throws: Realm.Error.self) { try schemaVersionAtURL(URL(fileURLWithPath: "/dev/null")) }
+        #expect(device?.code == .fileOperationFailed && device?.reason == .notARegularFile)
     }
 
     @Test("The objects of a migration are invalid after its block")

@@ -389,4 +389,31 @@ struct ChangeSetContractTests {
         }
         #expect(diary.take() == ["d[] i[] m[0]", "d[] i[] m[\"t\"]"])
     }
+
+    @Test("A map that is assigned one of equal contents is not reported; one of other contents is")
+    func equalMap() throws {
+        let stage = try Stage(
+            Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [Contract.Many.self]))
+        let diary = Diary()
+        try stage.write { realm in realm.create(Contract.Many.self).stringMap["t"] = "one" }
+        try stage.on { realm in
+            let map = realm.objects(Contract.Many.self)[0].stringMap
+            diary.tokens = [
+                map.observe { (change: RealmMapChange<Map<String, String>>) in
+                    guard case .update(_, _, _, let modifications) = change else { return }
+                    diary.lines.append("m\(modifications)")
+                }
+            ]
+        }
+        stage.settle()
+        let cases: [(String, [String])] = [("one", []), ("two", ["m[\"t\"]"])]
+        for (value, expected) in cases {
+            try stage.write { realm in
+                let other = Map<String, String>()
+                other["t"] = value
+                realm.objects(Contract.Many.self)[0].stringMap = other
+            }
+            #expect(diary.take() == expected)
+        }
+    }
 }

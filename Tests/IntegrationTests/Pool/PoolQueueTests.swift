@@ -133,6 +133,65 @@ import Testing
         await pool.close()
     }
 
+    @Test("Tasks keep their order when others among them are cancelled, also when the pool is closing")
+    func orderOfTheRest() async throws {
+        let pool = try await RealmPool(configuration: PoolSupport.memory(), readers: 1)
+        let held = HeldClosure()
+        let first = Task { try await pool.write { _ in held.hold() } }
+        try await PoolSupport.eventually { pool.metrics.writes.running == 1 }
+        let served = Served()
+        var tasks: [Task<Void, any Error>] = []
+        for id in 0..<12 {
+            tasks.append(Task { try await pool.write { _ in served.add(id) } })
+            try await PoolSupport.eventually { pool.metrics.writes.waiting == id + 1 }
+        }
+        for id in [0, 1, 4, 7, 11] { tasks[id].cancel() }
+        try await PoolSupport.eventually { pool.metrics.writes.waiting == 7 }
+        let closing = Task { await pool.close() }
+        try await PoolSupport.eventually {
+            do {
+                _ = try await PoolSupport.count(pool)
+                return false
+            } catch { return error is RealmPoolError }
+        }
+        for id in [2, 10] { tasks[id].cancel() }
+        held.letGo()
+        try await first.value
+        await closing.value
+        #expect(served.ids == [3, 5, 6, 8, 9])
+        #expect(pool.metrics.writes.cancelled == 7 && pool.metrics.writes.waiting == 0)
+    }
+
+    // The writer's queue once waited for that sync, and no other write could share it.
+    @Test("A closure that throws ends while the sync of the write before it still runs")
+    func throwingBehindSync() async throws {
+        let disk = HeldDisk()
+        let pool = try await RealmPool(configuration: disk.configuration, readers: 1)
+        disk.holdNextSync()
+        let first = Task { try await PoolSupport.add(1, to: pool) }
+        await disk.waitForSync()
+        await #expect(throws: Refused.self) {
+            try await pool.write { realm in
+                realm.add(PoolRow(value: ["id": 2]))
+                throw Refused()
+            }
+        }
+        #expect(pool.metrics.writes.running == 1)
+        disk.letGo()
+        try await first.value
+        #expect(try await PoolSupport.count(pool) == 1)
+        await pool.close()
+    }
+
+    private struct Refused: Error {}
+
+    /// The order in which closures ran.
+    private final class Served: Sendable {
+        private let all = Mutex<[Int]>([])
+        var ids: [Int] { all.withLock { $0 } }
+        func add(_ id: Int) { all.withLock { $0.append(id) } }
+    }
+
     @Test("More calls than may wait are refused, and later ones are served")
     func limit() async throws {
         let pool = try await RealmPool(configuration: PoolSupport.memory(), readers: 1, waitingLimit: 1)

@@ -15,6 +15,11 @@ enum DecodedModels {
         @Persisted var others: List<Node>
     }
 
+    class Sizes: Object {
+        @Persisted var byKey: Map<String, Int>
+        override class func shouldIncludeInDefaultSchema() -> Bool { false }
+    }
+
     /// Objects 0 to 2; each links to the next one, and has it in its list too.
     static func realm() throws -> Realm {
         let realm = try memoryRealm(Node.self)
@@ -62,6 +67,47 @@ struct SnapshotDecoderCornersTests {
         let values = try DecodedModels.realm().objects(Node.self).sorted(byKeyPath: "id").snapshots(as: ByTexts.self)
         #expect(values.map(\.id) == [0, 1, 2] && values.allSatisfy { $0.hasNone })
         #expect(values[0].names == ["id", "name", "next", "others"])
+    }
+
+    struct ByNumber: Decodable, Sendable { let byKey: [Int: Int] }
+    enum Size: String, CodingKeyRepresentable, Decodable, Sendable { case small, large }
+    struct BySize: Decodable, Sendable { let byKey: [Size: Int] }
+    struct ByUUID: Decodable, Sendable { let byKey: [UUID: Int] }
+
+    /// The sum of all entries, and the number of keys.
+    struct Total: Decodable, Sendable {
+        enum OwnKeys: String, CodingKey { case byKey }
+        let sum: Int
+        let keyCount: Int
+        init(from decoder: any Decoder) throws {
+            let entries = try decoder.container(keyedBy: OwnKeys.self)
+                .nestedContainer(keyedBy: TextKey.self, forKey: .byKey)
+            keyCount = entries.allKeys.count
+            sum = try entries.allKeys.reduce(0) { sum, key in sum + (try entries.decode(Int.self, forKey: key)) }
+        }
+    }
+
+    @Test("The keys of a map may be numbers or values of an enum, and keep their spelling")
+    func mapKeys() throws {
+        let realm = try memoryRealm(DecodedModels.Sizes.self)
+        let sizes = try realm.write { realm.create(DecodedModels.Sizes.self) }
+        func fill(_ entries: [(String, Int)]) throws {
+            try realm.write {
+                sizes.byKey.removeAll()
+                for (key, value) in entries { sizes.byKey[key] = value }
+            }
+        }
+        try fill([("1", 10), ("2", 20)])
+        #expect(try sizes.snapshot(as: ByNumber.self).byKey == [1: 10, 2: 20])
+        #expect(throws: DecodingError.self) { _ = try sizes.snapshot(as: BySize.self) }
+        // Foundation decodes such a dictionary from a list of keys and values.
+        #expect(throws: DecodingError.self) { _ = try sizes.snapshot(as: ByUUID.self) }
+        try fill([("small", 1), ("large", 5)])
+        #expect(try sizes.snapshot(as: BySize.self).byKey == [.small: 1, .large: 5])
+        #expect(throws: DecodingError.self) { _ = try sizes.snapshot(as: ByNumber.self) }
+        try fill([("\u{e9}", 1), ("e\u{301}", 2)])
+        let total = try sizes.snapshot(as: Total.self)
+        #expect(total.sum == 3 && total.keyCount == 2)
     }
 
     struct TwoContainers: Decodable, Sendable {

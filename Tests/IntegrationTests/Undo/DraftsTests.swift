@@ -126,6 +126,38 @@ struct DraftsTests {
         #expect(realm.objects(Person.self).count == 4)
     }
 
+    @Test("A map keeps two keys that differ only in normalisation, and a change of either is a conflict")
+    func spellings() throws {
+        let (composed, decomposed) = ("\u{e9}", "e\u{301}")
+        let realm = try opened()
+        let ada = try addAda(realm)
+        try realm.write {
+            ada.sizes[composed] = 1
+            ada.sizes[decomposed] = 2
+        }
+        #expect(ada.sizes.count == 3)
+        let draft = ada.draft()
+        #expect(draft.sizes.count == 3 && draft.changedProperties.isEmpty)
+        draft.sizes["x"] = 5
+        for key in [composed, decomposed] {
+            try realm.write { ada.sizes[key] = 7 }
+            #expect(draft.conflicts == ["sizes"], "\(key.utf8.count)")
+            try realm.write { ada.sizes[key] = key.utf8.count == composed.utf8.count ? 1 : 2 }
+            #expect(draft.conflicts.isEmpty)
+        }
+        try realm.write { try draft.apply() }
+        #expect(ada.sizes["x"] == 5 && ada.sizes[composed] == 1 && ada.sizes[decomposed] == 2)
+        // A key in another spelling is another key.
+        let second = ada.draft()
+        second.sizes[composed] = nil
+        second.sizes[decomposed] = nil
+        second.sizes[composed] = 2
+        #expect(second.changedProperties == ["sizes"])
+        try realm.write { try second.apply() }
+        #expect(ada.sizes[composed] == 2 && ada.sizes[decomposed] == nil)
+        #expect(ada.detached().sizes.count == 2)
+    }
+
     @Test("Links to objects that were deleted since are left out")
     func deletedTargets() throws {
         let realm = try opened()

@@ -37,6 +37,62 @@ extension DurabilityTests {
         #expect(try count(files) == 5)
     }
 
+    // The object layer once took the keys from the version that the session showed next. There an object of another
+    // commit had a key of the failed one, whose accessors then showed that object.
+    @Test("A session that leaves a failed commit knows its keys, although later commits have given them again")
+    func keysOfAbandoned() throws {
+        let files = files()
+        let first = try makeFile(files)
+        for id in 0..<3 { try insert(first, id) }
+        let second = try first.database.makeSession()
+        let table = try #require(first.table(named: "Row"))
+        let (key, next) = (table.definition.key, table.nextKey)
+        let done = Done()
+        for id in 3..<5 { try insertLater(first, id, done) }
+        failToSync(first, files)
+        #expect(done.failed == 2)
+        for id in 7..<9 { try insert(second, id) }
+        #expect(try first.comeBack())
+        #expect(rows(first) == 5 && first.hasLeftAbandoned)
+        #expect(try #require(first.table(named: "Row")).nextKey == next + 2)
+        #expect(first.firstAbandonedKey(of: key) == next)
+        #expect(first.firstAbandonedKey(of: TableKey(99)) == 1)
+        first.hasLeftAbandoned = false
+        #expect(first.firstAbandonedKey(of: key) == nil)
+        // Commits that became durable count as shown before.
+        try insertLater(first, 10, done)
+        try first.database.makeDurable()
+        try insertLater(first, 11, done)
+        failToSync(first, files)
+        #expect(try first.comeBack())
+        #expect(first.firstAbandonedKey(of: key) == next + 3)
+    }
+
+    // It once waited for the sync of the session's own commit before it, with all writes that were to share the sync.
+    @Test("A rolled back write does not wait for the sync of the session's commit before it")
+    func rollbackBehindOwnCommit() throws {
+        let files = files()
+        let first = try makeFile(files)
+        let done = Done()
+        try insertLater(first, 0, done)
+        let syncs = files.operationCount(of: "sync")
+        try first.beginWrite()
+        first.rollbackWrite()
+        #expect(files.operationCount(of: "sync") == syncs && done.durable == 0)
+        #expect(rows(first) == 1)
+        try insertLater(first, 1, done)
+        try first.database.makeDurable()
+        #expect(done.durable == 2)
+        // If that commit has failed during the write, the session leaves it.
+        try insertLater(first, 2, done)
+        try first.beginWrite()
+        failToSync(first, files)
+        #expect(done.failed == 1)
+        first.rollbackWrite()
+        #expect(rows(first) == 2 && first.hasLeftAbandoned)
+        #expect(try count(files) == 2)
+    }
+
     @Test("Others may write after a while if a session keeps showing a failed commit")
     func abandonedIsRecordedSoon() throws {
         let files = files()

@@ -14,7 +14,7 @@ import Testing
         let database = try Database.openInMemory(identifier: "writer-wait-stack")
         let wait = WriterWait()
         let places = Mutex<[UInt]>([])
-        wait.set { _ in
+        wait.set { _, _ in
             var local = 0
             let place = withUnsafeMutablePointer(to: &local) { UInt(bitPattern: $0) }
             places.withLock { $0.append(place) }
@@ -31,7 +31,7 @@ import Testing
         let database = try Database.openInMemory(identifier: "writer-wait-end")
         let wait = WriterWait()
         let told = Mutex<[String]>([])
-        wait.set { database in
+        wait.set { database, _ in
             told.withLock { $0.append("begin \(database.path)") }
             return { told.withLock { $0.append("end") } }
         }

@@ -493,6 +493,56 @@ final class HistoryRun {
         #expect(IntegrityCheck.run(other).findings == [])
     }
 
+    // A writer once read all kept versions again for each commit of another process.
+    @Test("A writer that follows the commits of another process reads only the new part of the history")
+    func followsOther() throws {
+        let files = PosixFileSystem.shared
+        let path = ProcessTests.newPath()
+        defer { for path in [path, path + ".lock"] { try? files.remove(path) } }
+        let run = try HistoryRun(
+            seed: 12, limits: HistoryLimits(age: .max, byteCount: 1 << 30), files: files, path: path)
+        for _ in 0..<80 { try run.commit(changes: 2) }
+        let other = try Database.openAsOtherProcess(path: path, fileSystem: files)
+        let session = try other.makeSession()
+        for _ in 0..<5 {
+            try session.beginWrite()
+            try session.commitWrite()
+            try run.commit(changes: 2)
+            let database = try run.opened
+            let history = try #require(database.spaceManager.recorded?.history)
+            #expect(history.knownCount > 40)
+            let newest = database.versions.newest
+            let whole = try History.load(
+                newest.history, of: newest.number, highWater: newest.highWater, database.reader)
+            #expect(whole.knownCount == 0 && whole.versions == history.versions)
+            #expect(whole.heldPages == history.heldPages && whole.byteCount == history.byteCount)
+        }
+        #expect(IntegrityCheck.run(other).findings == [])
+    }
+
+    // Several large versions at once would once not have fitted into the free log of any later commit.
+    @Test("A commit drops no more blocks at once than its free log holds, and refuses to keep a version with more")
+    func blockLimit() throws {
+        let session = try Database.openAsOtherProcess(path: HistoryRun.path, fileSystem: MemoryFileSystem())
+            .makeSession()
+        var version = session.current
+        var history = History(HistoryLimits(age: .max, byteCount: 0))
+        history.blockLimit = 100
+        func append(_ number: UInt64, _ count: UInt64) {
+            version.number = number
+            let freed = (0..<count).map {
+                BlockRef(location: (16 + $0) << 16, birth: number, tagLow: 0, tagHigh: 0, info: 0)
+            }
+            history.append(version, freed: freed)
+        }
+        for number in 1...3 as ClosedRange<UInt64> { append(number, 60) }
+        #expect(history.prune(now: 0).count == 60)
+        #expect(history.prune(now: 0).count == 60)
+        #expect(history.versions.map(\.number) == [3])
+        append(4, 101)
+        #expect(throws: EngineError.self) { _ = try history.seal(5, now: 0, into: session.space.sealer) }
+    }
+
     @Test("A rolled back write leaves the history as it was")
     func rollback() throws {
         let run = try HistoryRun(seed: 8, limits: HistoryLimits(age: .max, byteCount: 1 << 30))

@@ -79,6 +79,28 @@ import Testing
         expectClean(session)
     }
 
+    // The schema once lost the feature of a history that the commit nevertheless wrote.
+    @Test("A rollback undoes a change of the history")
+    func history() throws {
+        let session = try Self.opened()
+        let limits = HistoryLimits(age: .max, byteCount: 1 << 20)
+        for isOn in [false, true] {
+            try session.beginWrite()
+            let savepoint = try session.beginSavepoint()
+            session.setHistory(isOn ? nil : limits)
+            session.rollBack(to: savepoint)
+            try insert(session, "Room", isOn ? 2 : 1)
+            try session.commitWrite()
+            let head = try session.history()
+            #expect((head != nil) == isOn && session.features.contains(.history) == isOn)
+            expectClean(session)
+            if isOn { break }
+            try session.beginWrite()
+            session.setHistory(limits)
+            try session.commitWrite()
+        }
+    }
+
     @Test("An outer savepoint undoes what inner ones have kept, and a rollback undoes everything")
     func nested() throws {
         let session = try Self.opened()

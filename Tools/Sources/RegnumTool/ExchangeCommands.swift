@@ -117,7 +117,11 @@ struct ImportCommand: ParsableCommand {
             let spool = try Spool(of: source, beside: arguments.file)
             defer { spool?.remove() }
             let bytes = try ByteSource(path: spool?.url.path ?? source)
-            let editor = try arguments.writingInspector().beginEditing(className)
+            // No writer of the file waits for a dry run.
+            let editor =
+                dryRun
+                ? try arguments.readingInspector().previewEditing(className)
+                : try arguments.writingInspector().beginEditing(className)
             let report = RefusalReport()
             var run = ObjectImport(editor) {
                 report.add($0, $1)

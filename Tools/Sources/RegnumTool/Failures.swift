@@ -4,6 +4,7 @@
 import ArgumentParser
 import Foundation
 import RealmSwift
+import RegnumBackup
 import RegnumInspect
 import RegnumRealmFile
 import RegnumRealmImport
@@ -50,6 +51,9 @@ struct Failure {
             if error.code == .damaged || isCheck && error.code == .notARealmFile { ending = Ending.damage }
         } else if let error = error as? RealmFileImportError {
             sentence = error.message
+        } else if let error = error as? BackupError {
+            sentence = error.message
+            if error.code == .damaged { ending = Ending.damage }
         } else if let error = error as? Refusal {
             sentence = error.description
             ending = error.ending

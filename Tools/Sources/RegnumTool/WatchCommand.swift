@@ -93,11 +93,14 @@ struct WatchCommand: ParsableCommand {
         Output().write(
             JSONLine.text([("version", .number(Int(clamping: watch.version))), ("cursor", .string(watch.cursor))]))
         Output.flush()
+        var written = watch.version
         return {
             while !Interrupt.isRequested, let feed = try watch.advance(byCommit: byCommit) {
                 let classes = feed.classes.filter { className == nil || $0.name == className }
-                // Without changes of the class the cursor moves on with the next line.
-                if classes.isEmpty, !feed.isNewSchema { continue }
+                // Without changes of the class the cursor moves on with the next line, or with one of its own after
+                // many commits, so that it does not become older than the history.
+                if classes.isEmpty, !feed.isNewSchema, feed.version < written + 256 { continue }
+                written = feed.version
                 Self.write(feed, classes)
                 return true
             }

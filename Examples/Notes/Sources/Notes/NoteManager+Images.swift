@@ -26,6 +26,20 @@ extension NoteManager {
         return (try? Data(contentsOf: file)).flatMap { Picture(data: $0) }
     }
 
+    /// The name of the picture's file of the note with that id; nil without a note or a picture.
+    func imageName(of id: String) throws -> String? {
+        try requireRealm().object(ofType: Note.self, forPrimaryKey: id)?.image
+    }
+
+    /// The bytes of that file; nil if there is none.
+    func imageData(fileName: String) -> Data? { imageFile(named: fileName).flatMap { try? Data(contentsOf: $0) } }
+
+    /// Writes a file that was removed.
+    func restoreImage(_ data: Data, fileName: String) throws {
+        guard let file = imageFile(named: fileName) else { return }
+        try data.write(to: file, options: .atomic)
+    }
+
     /// Removes the pictures of these notes.
     public func removeAnyImagePaths(from notes: Results<Note>) {
         for image in notes.compactMap(\.image) { removeImage(named: image) }

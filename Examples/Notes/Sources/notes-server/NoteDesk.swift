@@ -21,9 +21,11 @@ struct NoteList: Encodable, Sendable {
     let notes: [NoteCard]
     let count: Int
     let followUps: Int
+    /// The title of the change that an undo takes back; nil if there is none.
+    let undo: String?
 }
 
-/// The data that the page sends.
+/// The data that the page sends. In a change of a note, members that are missing keep their values.
 struct NewNote: Decodable, Sendable {
     let title: String
     var content: String?
@@ -34,13 +36,17 @@ struct NewNote: Decodable, Sendable {
     var picture: Data?
 }
 
-/// An invalid request, with a message for the user.
+/// A request that is refused, with a message for the user.
 struct BadRequest: Error {
     let words: String
+    /// Of HTTP.
+    var status = 400
 }
 
 actor NoteDesk {
     private let manager = NoteManager()
+    /// Of the changes that were made through this server; nil before `open`.
+    private var history: NoteUndo?
     /// Counts the notifications of observers.
     private var change = 0
     private var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
@@ -57,6 +63,7 @@ actor NoteDesk {
             fileURL: Self.file(in: folder), objectTypes: [Note.self])
         manager.documentsURL = folder
         manager.realm = try await Realm.open(configuration: configuration)
+        history = try NoteUndo(manager)
         observation = Task { await observe() }
     }
 
@@ -89,30 +96,70 @@ actor NoteDesk {
                 id: note.id, title: note.title, content: note.content, followUp: note.followUp,
                 color: note.categoryColor, tags: note.tags.compactMap(\.self), picture: note.image)
         }
-        return NoteList(notes: Array(cards), count: manager.noteCount, followUps: manager.followUpCount)
+        return NoteList(
+            notes: Array(cards), count: manager.noteCount, followUps: manager.followUpCount, undo: history?.title)
     }
 
     /// Stores a note, with its picture; returns its id.
     func add(_ new: NewNote) throws -> String {
-        if new.title.allSatisfy(\.isWhitespace) { throw BadRequest(words: "A note has a title.") }
-        var file: String?
-        if let data = new.picture {
-            guard let picture = Picture(data: data) else {
-                throw BadRequest(words: "The picture is no PNG, JPEG, GIF or WebP file.")
-            }
-            guard let stored = manager.storeImagePathInAppDirectoryFrom(image: picture) else {
-                throw CocoaError(.fileWriteUnknown)
-            }
-            file = stored
-        }
         let note = manager.makeNote(
-            title: new.title, content: new.content ?? "", followUp: new.followUp ?? false, image: file,
-            color: new.color, tags: new.tags ?? [])
-        try manager.saveNote(note)
-        return note.id
+            title: try title(of: new), content: new.content ?? "", followUp: new.followUp ?? false,
+            image: try store(new.picture), color: new.color, tags: new.tags ?? [])
+        let id = note.id
+        try record("adding “\(note.title)”", of: id) { try manager.saveNote(note) }
+        return id
     }
 
-    func delete(_ id: String) throws { try manager.delete(manager.getNoteAt(primaryKey: id).note) }
+    /// Changes the note with that id.
+    func change(_ id: String, to new: NewNote) throws {
+        let old = try manager.getNoteAt(primaryKey: id).note
+        let tags: [String] = new.tags ?? old.tags.compactMap(\.self)
+        let note = manager.makeNote(
+            title: try title(of: new), content: new.content ?? old.content, followUp: new.followUp ?? old.followUp,
+            image: try store(new.picture) ?? old.image, color: new.color ?? old.categoryColor, tags: tags)
+        note.id = id
+        note.created = old.created
+        try record("the change of “\(old.title)”", of: id) { try manager.saveNote(note) }
+    }
+
+    func delete(_ id: String) throws {
+        let note = try manager.getNoteAt(primaryKey: id).note
+        try record("deleting “\(note.title)”", of: id) { try manager.delete(note) }
+    }
+
+    /// Takes back the last change that was made through this server; returns its title.
+    func undo() throws -> String {
+        do {
+            guard let title = try history?.undo() else {
+                throw BadRequest(words: "There is nothing to undo.", status: 409)
+            }
+            return title
+        } catch is UndoConflict {
+            throw BadRequest(words: "Somebody else has changed this note since. Nothing was undone.", status: 409)
+        }
+    }
+
+    private func record(_ title: String, of id: String, _ change: () throws -> Void) throws {
+        guard let history else { throw RuntimeError.NoRealmSet }
+        try history.record(title, of: id, change)
+    }
+
+    private func title(of new: NewNote) throws -> String {
+        if new.title.allSatisfy(\.isWhitespace) { throw BadRequest(words: "A note has a title.") }
+        return new.title
+    }
+
+    /// Stores a picture in a file, and returns its name; nil without a picture.
+    private func store(_ data: Data?) throws -> String? {
+        guard let data else { return nil }
+        guard let picture = Picture(data: data) else {
+            throw BadRequest(words: "The picture is no PNG, JPEG, GIF or WebP file.")
+        }
+        guard let file = manager.storeImagePathInAppDirectoryFrom(image: picture) else {
+            throw CocoaError(.fileWriteUnknown)
+        }
+        return file
+    }
 
     /// A note's picture as a PNG file, no wider than the manager's limit; nil if it has none.
     func picture(of id: String) throws -> Data? {

@@ -53,16 +53,16 @@ struct Server {
             await answer { try await .json(desk.list(containing: request.query["search"] ?? "")) }
         }
         await listener.appendRoute("POST /notes") { request in
+            await answer { try await .json(["id": desk.add(note(in: request))], .created) }
+        }
+        await listener.appendRoute("PATCH /notes/:id") { request in
             await answer {
-                if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > Server.largestBody {
-                    return HTTPResponse(statusCode: .payloadTooLarge, body: Data("The picture is too large.".utf8))
-                }
-                let note: NewNote
-                do { note = try JSONDecoder().decode(NewNote.self, from: await request.bodyData) } catch {
-                    throw BadRequest(words: "That is no note.")
-                }
-                return try await .json(["id": desk.add(note)], .created)
+                try await desk.change(request.routeParameters["id"] ?? "", to: note(in: request))
+                return HTTPResponse(statusCode: .noContent)
             }
+        }
+        await listener.appendRoute("POST /undo") { _ in
+            await answer { try await .json(["undone": desk.undo()]) }
         }
         await listener.appendRoute("DELETE /notes/:id") { request in
             await answer {
@@ -85,10 +85,21 @@ struct Server {
     }
 }
 
+/// The note in the body of a request.
+private func note(in request: HTTPRequest) async throws -> NewNote {
+    if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > Server.largestBody {
+        throw BadRequest(words: "The picture is too large.", status: 413)
+    }
+    let body = try await request.bodyData
+    do { return try JSONDecoder().decode(NewNote.self, from: body) } catch {
+        throw BadRequest(words: "That is no note.")
+    }
+}
+
 /// Turns errors into messages.
 private func answer(_ body: () async throws -> HTTPResponse) async -> HTTPResponse {
     do { return try await body() } catch let error as BadRequest {
-        return HTTPResponse(statusCode: .badRequest, body: Data(error.words.utf8))
+        return HTTPResponse(statusCode: HTTPStatusCode(error.status, phrase: ""), body: Data(error.words.utf8))
     } catch RuntimeError.NoSuchNote {
         return HTTPResponse(statusCode: .notFound, body: Data("There is no such note.".utf8))
     } catch {

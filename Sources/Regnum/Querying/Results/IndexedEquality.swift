@@ -3,6 +3,7 @@
 // predicate and the query that other conditions need are created only if the results are used in another way.
 
 internal import RegnumEngine
+internal import RegnumQuery
 
 package struct IndexedEquality {
     let column: Int
@@ -40,14 +41,24 @@ extension IndexedEquality {
     /// Returns the number of objects; nil if the index no longer exists. O(log n) for numbers and for strings of at
     /// most `IndexKey.exactByteCount` bytes, otherwise O(objects).
     func count(_ binding: ClassBinding) -> Int? {
-        binding.withTable { table throws(EngineError) in
+        let begin = ObservedQueryRun(binding)
+        let count = binding.withTable { table throws(EngineError) in
             table.hasIndex(column) ? try table.count(inIndexOf: column, equalTo: value) : nil
         }
+        if let count { note(begin, binding, found: count, examined: 0) }
+        return count
     }
 
     /// Returns the keys of the first objects in ascending order; nil if the index no longer exists. `limit` keys are
     /// enough, but more may be returned. O(log n + limit).
     func keys(_ binding: ClassBinding, limit: Int) -> [ObjectKey]? {
+        let begin = ObservedQueryRun(binding)
+        guard let keys = search(binding, limit: limit) else { return nil }
+        note(begin, binding, found: keys.count, examined: keys.count)
+        return keys
+    }
+
+    private func search(_ binding: ClassBinding, limit: Int) -> [ObjectKey]? {
         binding.withTable { table throws(EngineError) in
             table.hasIndex(column) ? try table.keys(inIndexOf: column, equalTo: value, limit: limit) : nil
         }
@@ -55,8 +66,23 @@ extension IndexedEquality {
 
     /// Returns the keys of all objects in ascending order; nil if there are many, or if the index no longer exists.
     func fewKeys(_ binding: ClassBinding) -> [ObjectKey]? {
-        guard let keys = keys(binding, limit: Self.few + 1), keys.count <= Self.few else { return nil }
+        let begin = ObservedQueryRun(binding)
+        guard let keys = search(binding, limit: Self.few + 1), keys.count <= Self.few else { return nil }
+        note(begin, binding, found: keys.count, examined: keys.count)
         return keys
+    }
+
+    /// Counts the query, and reports it if queries are observed.
+    private func note(_ begin: ObservedQueryRun, _ binding: ClassBinding, found: Int, examined: Int) {
+        let counters = binding.core.session.database.counters
+        counters.noteQuery()
+        if examined > 0 { counters.noteExamined(examined) }
+        begin.end {
+            QueryReport(
+                className: binding.schema.name, conditions: condition.lowered(for: binding.core).description,
+                indexes: binding.propertyName(ofColumn: column).map { [$0] } ?? [], isAnsweredByIndex: true,
+                estimatedRows: found, foundRows: found)
+        }
     }
 }
 

@@ -26,8 +26,8 @@ extension ResultsState {
                 "Operation '\(operation)' not supported for \(type.shown) property "
                     + "'\(binding.schema.name).\(property)'")
         }
-        return engine { () throws(EngineError) in
-            let query = self.query ?? ObjectQuery(session: realm.session, table: binding.tableKey)
+        let query = self.query ?? ObjectQuery(session: realm.session, table: binding.tableKey)
+        return observing(query) { () throws(EngineError) in
             if case .table = source { return try query.aggregate(kind, column) }
             return try query.aggregate(kind, column, among: currentKeys())
         }

@@ -491,12 +491,12 @@ package final class ResultsState {
     /// Runs a query over the whole table.
     private func run<R>(_ query: ObjectQuery, _ body: () throws(EngineError) -> R) -> R {
         if let binding, !realm.isFrozen { noteRun(query, binding) }
-        return engine(body)
+        return observing(query, body)
     }
 
     private func applySteps(_ found: [ObjectKey]) -> [ObjectKey] {
         guard let query else { return found }
-        return engine { () throws(EngineError) in try query.keys(among: found) }
+        return observing(query) { () throws(EngineError) in try query.keys(among: found) }
     }
 }
 

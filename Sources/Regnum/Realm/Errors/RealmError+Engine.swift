@@ -42,8 +42,7 @@ extension Realm.Error {
                 FileFacts.isFolder(path)
                 ? make(
                     .fileOperationFailed, .isAFolder,
-                    "Is a directory. "
-                        + "fileURL must name a file: append a file name, such as 'default.realm'.")
+                    "Is a directory. fileURL must name a file: append a file name, such as 'default.realm'.")
                 : make(
                     .fileOperationFailed, .notARegularFile,
                     "Not a regular file. "
@@ -74,6 +73,7 @@ extension Realm.Error {
                 "The file '\(lock)' has the name of the database's lock file, but is not one, and was left as it is. "
                     + "Choose another name for the database, or remove that file if it is not needed.")
         case .fileExists(let path): self = .fileExists(path)
+        case .stopped: preconditionFailure("the session of a Realm has no ScanStop")
         case .refused(let why, let words):
             self = .refused(why, words + " The file is as it was: change the objects in the `migrationBlock`.", path)
         }
@@ -211,7 +211,8 @@ extension EngineError {
         case .latched(let words):
             "\(words). An earlier commit failed: close all Realms of the file and open it again to write."
         case .limit(let words), .refused(_, let words), .busy(let words): words
-        case .notADatabase, .unsupported, .encryption, .lockFile, .foreignLockFile, .fileExists: "\(self)."
+        case .notADatabase, .unsupported, .encryption, .lockFile, .foreignLockFile, .fileExists, .stopped:
+            "\(self)."
         }
     }
 }

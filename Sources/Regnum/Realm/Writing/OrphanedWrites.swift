@@ -24,6 +24,7 @@ struct OpenWrite: @unchecked Sendable {
     let hasChanges: Bool
     let afterWrite: [@Sendable () -> Void]
     let fate: WriteOutcome?
+    let operation: (any RunningOperation)?
     /// For a Realm confined to a thread: the task that began the write, because a thread serves one task after another.
     let task: Int?
     let owner: Owner
@@ -40,6 +41,7 @@ struct OpenWrite: @unchecked Sendable {
 
     /// Runs the work that waits for the end of the write, as a rollback does. Any thread; not with a lock held.
     func end() {
+        operation?.end(.rolledBack)
         fate?.rollBack()
         for work in afterWrite { work() }
     }
@@ -205,14 +207,15 @@ extension RealmCore {
         OrphanedWrites.keep(
             OpenWrite(
                 session: session, configuration: settings.configuration, hasChanges: hasUncommittedChanges,
-                afterWrite: settings.afterWrite, fate: settings.writeFate, task: settings.task, owner: owner,
-                deadline: OrphanedWrites.deadline(task: settings.task)), at: key)
+                afterWrite: settings.afterWrite, fate: settings.writeFate, operation: settings.operation,
+                task: settings.task, owner: owner, deadline: OrphanedWrites.deadline(task: settings.task)), at: key)
     }
 
     /// Continues a write that another Realm has begun on the same session.
     func resume(_ write: OpenWrite) {
         settings.afterWrite = write.afterWrite
         settings.writeFate = write.fate
+        settings.operation = write.operation
         resumeWrite(hasChanges: write.hasChanges)
         keepWriteWhenReleased()
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logs that a write has been waiting a long time for the writer lock, and which thread or process holds it.
+// Logs that a write has been waiting a long time for the writer lock, and which thread or process holds it. Reports
+// the wait to the observer of operations too.
 
 internal import Dispatch
 internal import RegnumEngine
@@ -14,10 +15,17 @@ package enum WriterWaitLogger {
     }
     private static let limit = Atomic(5000)
 
-    private static let started: Void = WriterWait.shared.set { database in
+    private static let started: Void = WriterWait.shared.set { database, origin in
         let wait = Wait(database)
         wait.tellLater(after: patience)
-        return { wait.isOver.store(true, ordering: .relaxed) }
+        let operation =
+            OperationHook.isOn
+            ? OperationHook.begin(
+                .waiting(since: database.blockedWriters.ownBeginning), at: OperationPlace(database, origin)) : nil
+        return {
+            wait.isOver.store(true, ordering: .relaxed)
+            operation?.end(.waited)
+        }
     }
 
     /// Call before the first write.

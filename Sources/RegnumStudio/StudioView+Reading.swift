@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests for classes, windows of rows, single objects, elements and backlinks.
+// Requests for windows of rows, single objects, elements and backlinks.
 
 internal import Foundation
 internal import RegnumEngine
@@ -7,50 +7,7 @@ internal import RegnumInspect
 internal import RegnumQuery
 internal import RegnumSystem
 
-extension StudioFile {
-    /// The file and its schema, at the newest version.
-    func describe() throws -> JSONValue {
-        try refresh()
-        let bytes = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
-        let tables = session.tables.sorted { $0.definition.name < $1.definition.name }
-        return [
-            "name": .string(options.name), "path": .string(path), "note": .optional(options.note),
-            "version": .int(session.version),
-            // The greatest number: no program has opened the file with classes yet.
-            "schemaVersion": session.schemaVersion == .max ? .null : .int(session.schemaVersion),
-            "bytes": .int(bytes ?? 0), "isEncrypted": .bool(inspector.database.isEncrypted),
-            "isEditing": .bool(isEditing), "allowsEditing": .bool(options.allowsEditing),
-            "undo": undoTitles, "undoNumber": undoNumber,
-            "classes": .array(tables.map { describe($0) }),
-        ]
-    }
-
-    private func describe(_ table: Table) -> JSONValue {
-        let definition = table.definition
-        let uniques = definition.uniques.map { unique -> JSONValue in
-            .array(
-                unique.columns.compactMap { key in
-                    definition.columns.first { $0.key == key }.map { .string($0.name) }
-                })
-        }
-        return [
-            "name": .string(definition.name), "objects": .int(table.count), "isEmbedded": .bool(definition.isEmbedded),
-            "properties": .array(definition.columns.filter { !$0.isHidden }.map { describe($0) }),
-            "uniques": .array(uniques),
-        ]
-    }
-
-    private func describe(_ column: ColumnDefinition) -> JSONValue {
-        let property = PropertyDescription(column, session)
-        return [
-            "name": .string(column.name), "type": .string(property.type), "text": .string(property.text),
-            "collection": .string(property.collection.rawValue), "isLink": .bool(property.isLink),
-            "isOptional": .bool(property.isOptional), "isPrimaryKey": .bool(column.isPrimaryKey),
-            "isIndexed": .bool(column.isIndexed), "isContentIndexed": .bool(column.isContentIndexed),
-            "onDelete": .string("\(column.deleteRule)"), "onTargetDelete": .string("\(column.originRule)"),
-        ]
-    }
-
+extension StudioView {
     // MARK: Rows
 
     /// A window of the results of a query: of `offset` and `limit`, or around the object `anchor`, which becomes row
@@ -125,7 +82,11 @@ extension StudioFile {
         case .list, .set: if try table.listCount(column, of: key) > 1000 { return nil }
         case .dictionary: if try table.dictionaryCount(column, of: key) > 1000 { return nil }
         }
-        let json = try writer.writer.json(table, column, key)
+        let json: String
+        do throws(EngineError) { json = try writer.writer.json(table, column, key) } catch {
+            if case .limit = error { return nil }
+            throw error
+        }
         return json.utf8.count <= CellWriter.textLength ? json : nil
     }
 
@@ -249,7 +210,10 @@ extension StudioFile {
             var values: [JSONValue] = []
             for key in try query.keys(first: 51) {
                 let value = try table.value(position, of: key)
-                if value != .null { values.append(.string(try writer.plain(value))) }
+                let text = try writer.plain(value)
+                // Names of an enum are short. Long texts are no choice.
+                if text.utf8.count > CellWriter.cellLength { return ["values": []] }
+                if value != .null { values.append(.string(text)) }
             }
             return ["values": values.count > 50 ? [] : .array(values)]
         }

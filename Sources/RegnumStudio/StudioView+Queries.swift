@@ -7,7 +7,7 @@ internal import RegnumInspect
 internal import RegnumQuery
 internal import RegnumSystem
 
-extension StudioFile {
+extension StudioView {
     /// The text of the query of a request, with the order of the grid as a last clause. Throws `StudioFailure` and
     /// `QueryError`, with the position in the text.
     func queryText(_ call: StudioCall) throws -> String {
@@ -49,7 +49,7 @@ extension StudioFile {
     }
 
     func explain(_ call: StudioCall) throws -> JSONValue {
-        let run = try inspector.explain(try call.text("class"), matching: try queryText(call))
+        let run = try inspector.explain(try call.text("class"), matching: try queryText(call), in: session)
         return [
             "indexes": .array(run.indexes.map { .string($0) }), "isByIndexAlone": .bool(run.isByIndexAlone),
             "objects": .int(run.objects), "estimated": .int(run.estimatedRows), "read": .int(run.examinedRows),
@@ -73,7 +73,7 @@ extension StudioFile {
         default: break
         }
         if definition.collection != .none { kinds = [] }
-        let count = try list(table.definition.name, text).count
+        let count = try reading { () throws(EngineError) in try query.count() }
         let writer = ObjectFormatter(session: session)
         return try reading { () throws(EngineError) in
             var members: [JSONMember] = [.init(key: "count", value: .int(count))]
@@ -84,22 +84,5 @@ extension StudioFile {
             }
             return .object(members)
         }
-    }
-
-    /// The processes that have the file open.
-    func pins() throws -> JSONValue {
-        try refresh()
-        let processes = try inspector.openProcesses().map { process -> JSONValue in
-            [
-                "process": process.process == 0 ? .null : .int(process.process),
-                "versions": .array(process.versions.map { .int($0) }),
-                "everyVersionFrom": process.everyVersionFrom.map { .int($0) } ?? .null,
-                "isWriting": .bool(process.isWriting),
-            ]
-        }
-        return [
-            "newest": .int(inspector.newestVersion), "processes": .array(processes),
-            "own": .int(ProcessInfo.processInfo.processIdentifier),
-        ]
     }
 }

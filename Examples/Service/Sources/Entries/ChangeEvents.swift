@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes of the entries as server-sent events: one with the name `reset` for a client that has to read the list, and
+// one with the name `update` for each change after it.
+
+import Foundation
+import Hummingbird
+import RealmSwift
+import ServiceLifecycle
+
+/// The data of an event: the numbers of the entries. Of a reset they are empty.
+struct ChangeEvent: Codable, Sendable, Hashable {
+    let version: UInt64
+    let added: [Int]
+    let changed: [Int]
+    let deleted: [Int]
+
+    init(_ change: PoolChange) {
+        version = change.version
+        switch change {
+        case .contents: (added, changed, deleted) = ([], [], [])
+        case .update(let update):
+            added = Self.ids(update.insertions)
+            changed = Self.ids(update.modifications)
+            deleted = Self.ids(update.deletions)
+        }
+    }
+
+    private static func ids(_ objects: [PoolObject]) -> [Int] {
+        objects.compactMap { $0.primaryKey?.any as? Int }
+    }
+
+    /// The text of the event for a change.
+    static func text(of change: PoolChange) throws -> String {
+        let name = if case .contents = change { "reset" } else { "update" }
+        let data = String(decoding: try JSONEncoder().encode(ChangeEvent(change)), as: UTF8.self)
+        return "id: \(change.version)\nevent: \(name)\ndata: \(data)\n\n"
+    }
+}
+
+extension EntryStore {
+    /// An answer that goes on until the client closes the connection, the service stops, or `limit` events are sent.
+    /// All clients share the work of finding changes. One that reads too slowly receives a reset.
+    func events(for request: Request, limit: Int?) -> Response {
+        let changes = pool.changes { realm in realm.objects(Entry.self) }
+        let body = ResponseBody { writer in
+            try await request.body.consumeWithCancellationOnInboundClose { _ in
+                var sent = 0
+                for try await change in changes.cancelOnGracefulShutdown() {
+                    try await writer.write(ByteBuffer(string: try ChangeEvent.text(of: change)))
+                    sent += 1
+                    if let limit, sent >= limit { break }
+                }
+            }
+            try await writer.finish(nil)
+        }
+        return Response(
+            status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"], body: body)
+    }
+}

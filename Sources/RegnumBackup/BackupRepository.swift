@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// A repository: backups of one database in a store, each of which can be restored on its own. A backup stores only the
+// blocks that no earlier one has.
+//
+//   repository                  u64 "RGNBKUP" · u32 format, 1 · 2 u64 seed of the hashes · i64 time · digest; a copy in
+//                               copies/repository
+//   log/<number>                the backups, and the lease (LogEntry); a copy of each backup in copies/log/
+//   maps/<token>-<digest>       segments of page maps (PageMap); copies in copies/maps/
+//   packs/<token>-<digest>      blocks, as they are in the file; copies/packs/ has those that were healed
+//
+// A backup first puts packs, then maps, then its entry in the log: until then it does not exist, and what an
+// interrupted one has put is deleted by a later `prune`.
+
+public import Foundation
+package import RegnumEngine
+internal import RegnumSystem
+
+/// Backups of a database. Confined: use it on one thread at a time. Any number of processes may read a repository at
+/// once; one at a time makes backups.
+public final class BackupRepository {
+    /// One backup.
+    public struct Backup: Sendable, Equatable {
+        /// Its number in the repository; later ones have higher numbers, not consecutive.
+        public let number: UInt64
+        /// The number of the version of the database.
+        public let version: UInt64
+        public let date: Date
+        /// The length of a restored file.
+        public let byteCount: Int
+        /// The bytes of the blocks that this backup has added to the repository.
+        public let storedByteCount: Int
+        public let isEncrypted: Bool
+
+        init(_ entry: LogEntry, _ manifest: Manifest) {
+            number = entry.number
+            version = manifest.version
+            date = Date(timeIntervalSince1970: Double(entry.time) / 1e6)
+            byteCount = Int(manifest.pageCount) << 12
+            storedByteCount = Int(manifest.storedByteCount)
+            isEncrypted = manifest.isEncrypted
+        }
+    }
+
+    /// Settings that tests change.
+    package struct Options: Sendable {
+        /// How long a process that has ended without releasing the repository excludes others, in microseconds.
+        package var leaseDuration: Int64 = 30_000_000
+        /// See `BackupLog.grace`.
+        package var grace: Int64 = 3_600_000_000
+        /// Bytes of a pack, unless a single block is larger.
+        package var packByteCount = 4 << 20
+        /// The time of day, in microseconds since 1970.
+        package var clock: @Sendable () -> Int64 = { WallClock.now() }
+        package init() {}
+    }
+
+    let store: any BackupStore
+    /// The bytes of the object 'repository'.
+    let record: [UInt8]
+    let hasher: Hasher128
+    let log: BackupLog
+    let objects: ObjectAccess
+    let options: Options
+    /// Random, for this object: distinguishes its entries in the log from those of others.
+    let owner = SIMD2<UInt64>(UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))
+
+    private static let magic: UInt64 = 0x50_554B_424E_4752
+    private static let format: UInt32 = 1
+
+    /// Opens the repository in `store`. If there is none, creates one if `creating`, and throws `.noRepository`
+    /// otherwise.
+    public convenience init(_ store: any BackupStore, creating: Bool = false) throws {
+        try self.init(store, creating: creating, options: Options())
+    }
+
+    package init(_ store: any BackupStore, creating: Bool, options: Options) throws {
+        self.store = store
+        self.options = options
+        var found = try Self.find(store)
+        if found == nil {
+            guard creating else { throw BackupError(.noRepository, "There is no repository of backups.") }
+            _ = try store.putIfAbsent(ObjectName.repository, Self.newRecord(options.clock()))
+            // That of another process, if it was faster.
+            found = try Self.find(store)
+        }
+        guard let (record, hasher) = found else {
+            throw BackupError(.storage, "The store has lost the object 'repository'.")
+        }
+        self.record = record
+        self.hasher = hasher
+        // If this fails, the repository has no copy of its record, which `verify` reports.
+        if creating, (try? store.byteCount(of: Self.recordCopy)) == nil {
+            _ = try? store.putIfAbsent(Self.recordCopy, record)
+        }
+        log = BackupLog(store, hasher, clock: options.clock, grace: options.grace)
+        objects = ObjectAccess(store, hasher)
+    }
+
+    private static let recordCopy = ObjectName.copies + ObjectName.repository
+
+    /// Returns the record of the repository, from its copy if it is missing or damaged; nil if there is none.
+    private static func find(_ store: any BackupStore) throws -> (record: [UInt8], hasher: Hasher128)? {
+        var problem: BackupError?
+        for name in [ObjectName.repository, recordCopy] {
+            guard let bytes = try store.get(name) else { continue }
+            do { return (bytes, try read(bytes)) } catch let error as BackupError {
+                if error.code != .damaged { throw error }
+                problem = problem ?? error
+            }
+        }
+        if let problem { throw problem }
+        return nil
+    }
+
+    private static func newRecord(_ time: Int64) -> [UInt8] {
+        let seed = (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))
+        var writer = ObjectWriter()
+        writer.integer(magic)
+        writer.integer(format)
+        writer.integer(seed.0)
+        writer.integer(seed.1)
+        writer.integer(time)
+        writer.seal(Hasher128(seedLow: seed.0, seedHigh: seed.1))
+        return writer.bytes
+    }
+
+    private static func read(_ bytes: [UInt8]) throws -> Hasher128 {
+        var reader = ObjectReader(bytes)
+        guard let start = try? reader.integer(UInt64.self), start == magic else {
+            throw BackupError.damaged("the object 'repository' is not that of a repository")
+        }
+        guard try reader.integer(UInt32.self) <= format else {
+            throw BackupError(.newerFormat, "A newer version of the library has made the repository.")
+        }
+        let hasher = Hasher128(seedLow: try reader.integer(UInt64.self), seedHigh: try reader.integer(UInt64.self))
+        guard ObjectReader(sealed: bytes, hasher) != nil else {
+            throw BackupError.damaged("the object 'repository' does not match its hash")
+        }
+        return hasher
+    }
+
+    /// The backups, oldest first. Damaged ones are omitted: see `verify`.
+    public func backups() throws -> [Backup] {
+        let state = try log.read()
+        return state.backups.compactMap { state.summaries[$0.number] }
+    }
+
+    // MARK: Making a backup
+
+    /// Backs up the newest version of the database file at `fileURL`, which this or other processes may be writing.
+    ///
+    /// Stores the blocks that the newest backup lacks; with `isComplete`, all blocks, which replaces damaged ones.
+    /// Returns nil if that backup has this version already. The blocks of an encrypted file are stored encrypted; the
+    /// key is only needed to find them. The backup exists when the call returns: everything it needs is on stable
+    /// storage before.
+    ///
+    /// - Parameters:
+    ///   - rate: the maximum number of bytes to store per second; nil for no limit.
+    ///   - progress: called with the number of bytes that have been stored. An error that it throws cancels the backup
+    ///     and is rethrown.
+    ///
+    /// Throws `BackupError`: `.inUse` while another process makes backups to the repository, `.fenced` if another
+    /// process took over, and errors of the store as they are. Writers of the database never wait for it. Reads the
+    /// tree down to the blocks that have changed, and with `isComplete` the whole file.
+    @discardableResult
+    public func backUp(
+        _ fileURL: URL, encryptionKey: Data? = nil, isComplete: Bool = false, rate: Int? = nil,
+        progress: (Int) throws -> Void = { _ in }
+    ) throws -> Backup? {
+        let database = try Self.open(fileURL.path, encryptionKey)
+        return try backUp(database, isComplete: isComplete, rate: rate, progress: progress)
+    }
+
+    /// Opens a database for reading. Throws `BackupError`.
+    private static func open(_ path: String, _ key: Data?) throws -> Database {
+        do throws(EngineError) {
+            return try Database.openToRead(
+                path: path, fileSystem: PosixFileSystem.shared, encryptionKey: try engineKey(key, path))
+        } catch { throw BackupError(error, database: path) }
+    }
+
+    static func engineKey(_ key: Data?, _ path: String) throws(EngineError) -> EncryptionKey? {
+        guard let key else { return nil }
+        guard key.count == EncryptionKey.byteCount else { throw .encryption(path: path, .wrongKey) }
+        return key.withUnsafeBytes { EncryptionKey($0) }
+    }
+
+    @discardableResult
+    package func backUp(
+        _ database: Database, isComplete: Bool = false, rate: Int? = nil, progress: (Int) throws -> Void = { _ in }
+    ) throws -> Backup? {
+        let lease = try log.claim(owner: owner, duration: options.leaseDuration)
+        defer { lease.release() }
+        do { return try backUp(database, lease, isComplete: isComplete, rate: rate, progress: progress) } catch {
+            throw BackupError.converting(error, path: database.path)
+        }
+    }
+
+    /// Backs up the newest version while holding `lease`.
+    func backUp(
+        _ database: Database, _ lease: Lease, isComplete: Bool, rate: Int?, progress: (Int) throws -> Void
+    ) throws -> Backup? {
+        let image = try VersionImage(newestOf: database)
+        let base = try isComplete ? nil : lease.newestBackup().flatMap { try? Manifest($0.payload) }
+        let catalogTag = SIMD2(image.catalog.tagLow, image.catalog.tagHigh)
+        if let base, base.file == image.fileIdentifier, base.version == image.version, base.catalogTag == catalogTag {
+            return nil
+        }
+        // A map that cannot be read is no base: all blocks are stored again.
+        let map = try base.flatMap { (base: Manifest) throws -> PageMap? in
+            do { return try objects.map(base) } catch let error as BackupError {
+                if error.code == .damaged { return nil }
+                throw error
+            }
+        }
+        return try withoutActuallyEscaping(progress) { (progress) throws -> Backup? in
+            var writer = BackupWriter(self, image, lease, rate: rate, progress: progress)
+            let manifest = try writer.run(base: map == nil ? nil : base, map ?? PageMap())
+            let entry = try lease.append(.backup, payload: manifest.payload)
+            // If this fails, the backup exists without a copy of its manifest, which `verify` reports.
+            _ = try? store.putIfAbsent(ObjectName.copies + ObjectName.entry(entry.number), entry.bytes(hasher))
+            return Backup(entry, manifest)
+        }
+    }
+}
