@@ -81,6 +81,8 @@ package final class Database: @unchecked Sendable {
     let queue: CommitQueue
     /// The free space. Guard: writer lock.
     let spaceManager: SpaceManager
+    /// The number of pages of the largest row group that this process has written. Written under the writer lock.
+    let largestGroupPages = Atomic<Int>(0)
 
     init(
         path: String, fileSystem: any FileSystem, options: OpenOptions, file: any File, header: FileHeader,

@@ -5,6 +5,7 @@
 //     whose size is bounded before any block has pages
 //   2 all blocks get pages: one contiguous run if there is one
 //   3 the file is lengthened first, so that a full disk is detected before anything is written
+//     (`Database+FullDisk.swift`)
 //   4 the blocks are written, and the disk may start writeback
 //   5 the commit is queued for the slot that does not hold the last durable commit; one sync follows (more than 1 MiB,
 //     or `paranoid`: sync, slot, sync, and no manifest to check at the next opening), then the commit is published
@@ -26,6 +27,8 @@ extension Database {
         var before: Version
         var base: CommitTicket?
         var history: HistoryChange?
+        /// The number of objects deleted, minus the number of objects created.
+        var removedObjects: Int
     }
 
     /// The result of a commit. If it has a ticket, the version is not yet durable, nor published.
@@ -47,6 +50,7 @@ extension Database {
         precondition(spill.map { $0.number == number } ?? true, "another commit during a write")
         var space = try spaceManager.take()
         var freed = try freeBlocks(&space, sealed, number)
+        let ownFreed = freed.count
         let isSnapshot = space.addChain(to: &freed, death: number)
         if options.mutant == .freedPagesReusedAtOnce {
             for entry in freed { try space.free.release(entry.extent) }
@@ -59,15 +63,14 @@ extension Database {
             byteCount: Self.logByteCount(
                 space, freed.count + unused.count + space.free.extents(in: spilledRuns).count, spilledRuns.count,
                 isSnapshot, sealer), sealer)
-        let placement = try space.free.place(sealer.pageCounts, first: spaceManager.shrinking.moved)
-        // Spilled pages that are free now were returned in the meantime.
-        let returned = space.free.extents(in: spilledRuns)
-        let skipped = unused + space.free.takeSkipped()
-        for extent in skipped { try space.free.release(extent) }
-        space.free.trim()
+        let placement = try placeAndLengthen(&space, sealer, spilled: spilledRuns, unused: unused) {
+            sealed.removedObjects > 0
+                || sealer.livePages <= freed.prefix(ownFreed).reduce(0) { $0 + $1.extent.pageCount }
+        }
+        let level = placement.length.isShort && wanted == .relaxed ? CommitDurability.full : wanted
         let record = makeRecord(
-            space, freed, spilledRuns + placement.runs, returned + skipped, isSnapshot: isSnapshot, number: number,
-            before: before.freeLog)
+            space, freed, spilledRuns + placement.runs, placement.unused, isSnapshot: isSnapshot,
+            number: number, before: before.freeLog)
         FreeLog.write(record, to: log.bytes, room: sealer.byteCount(log.ref))
         for entry in freed { space.free.addPending(entry) }
         try space.free.checkInvariants(options.mutant)
@@ -77,17 +80,16 @@ extension Database {
         let slot = CommitSlot(
             version: number, nonce: nonce, previousDurable: 0, highWater: space.free.highWater,
             catalog: sealer.placed(sealed.catalog), freeLog: sealer.placed(log.ref), history: space.historyRef(sealer))
-        let fileByteCount = try reserve(pages: space.free.highWater, isGrowing: spill == nil)
         try clearSettledSlot()
         try writeBlocks(sealer)
-        if wanted == .full, !isVolatile, spill == nil { try beginWritebackAlone(placement.runs) }
+        if level == .full, !isVolatile, spill == nil { try beginWritebackAlone(placement.runs) }
         try reader.extend(toPages: space.free.highWater)
         try sealer.forEachPlaced { ref, bytes in reader.keep(ref, bytes) }
 
         let runs = spill == nil ? placement.runs : FreeSpace.joined(placement.runs + sealer.spilledExtents)
         let ticket: CommitTicket?
         do throws(EngineError) {
-            ticket = isVolatile ? nil : try enlist(slot, runs, sealed.base, failures, wanted, onDone)
+            ticket = isVolatile ? nil : try enlist(slot, runs, sealed.base, failures, level, onDone)
         } catch {
             // Another process may make a commit with that number.
             for run in runs { reader.forget(run) }
@@ -105,7 +107,7 @@ extension Database {
             counters.noteCommits(1, byteCount: Self.byteCount(runs))
         }
         return Made(
-            version: version, ticket: ticket, isFileLong: Self.isLong(fileByteCount, pages: version.highWater))
+            version: version, ticket: ticket, isFileLong: isLong(placement.length.byteCount, pages: version.highWater))
     }
 
     /// Clears the clean-shutdown record: after the next sync it must not vouch for a commit that is not the newest.
@@ -247,27 +249,11 @@ extension Database {
     }
 
     /// Returns by how many bytes a file of that length grows at a time.
-    private static func growth(_ byteCount: Int) -> Int { min(max(64 << 10, byteCount / 8), 64 << 20) & ~4095 }
+    static func growth(_ byteCount: Int) -> Int { min(max(64 << 10, byteCount / 8), 64 << 20) & ~4095 }
 
-    /// Lengthens the file to hold `pages`; if `isGrowing`, in steps proportional to its length. Returns its former
-    /// length in bytes.
-    func reserve(pages: UInt64, isGrowing: Bool = true) throws(EngineError) -> Int {
-        do {
-            let now = try file.byteCount()
-            let needed = Int(pages) << 12
-            guard needed > now else { return now }
-            do {
-                try file.allocate(isGrowing ? max(needed, now + Self.growth(now)) : needed)
-            } catch  where error.kind == .noSpace {
-                try file.allocate(needed)
-            }
-            return now
-        } catch { throw .system(error) }
-    }
-
-    private static func isLong(_ byteCount: Int, pages: UInt64) -> Bool {
+    private func isLong(_ byteCount: Int, pages: UInt64) -> Bool {
         let needed = max(Int(pages) << 12, Opening.newFileByteCount)
-        return byteCount - needed > 3 * growth(needed)
+        return byteCount - needed > 3 * Self.growth(needed) + spareByteCount(pages)
     }
 
     /// Truncates the file if it is much longer than its newest version needs and no other process has it open. Older
@@ -277,7 +263,7 @@ extension Database {
     func shrinkIfLong(_ version: Version) {
         do { guard try tryEnterWriter() else { return } } catch { return }
         defer { leaveWriter() }
-        guard let count = try? file.byteCount(), Self.isLong(count, pages: version.highWater),
+        guard let count = try? file.byteCount(), isLong(count, pages: version.highWater),
             // Sessions may still show a failed commit.
             queue.monitor.withLock({ queue.isIdle && queue.abandoned.isEmpty && queue.failure == nil }),
             versions.newest == version
@@ -285,7 +271,7 @@ extension Database {
         let cut = {
             self.reader.shrink(toPages: version.highWater)
             let needed = max(Int(version.highWater) << 12, Opening.newFileByteCount)
-            try? self.file.truncate(needed + Self.growth(needed))
+            try? self.file.truncate(needed + max(Self.growth(needed), self.spareByteCount(version.highWater)))
         }
         if let shared { shared.ifAlone(cut) } else { cut() }
     }
@@ -293,7 +279,7 @@ extension Database {
     /// Like `shrinkIfLong` for the newest version: for commits that no thread waited for.
     func shrinkSoon() {
         let version = versions.newest
-        guard let count = try? file.byteCount(), Self.isLong(count, pages: version.highWater) else { return }
+        guard let count = try? file.byteCount(), isLong(count, pages: version.highWater) else { return }
         shrinkIfLong(version)
     }
 

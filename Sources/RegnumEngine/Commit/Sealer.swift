@@ -207,6 +207,8 @@ package final class Sealer {
     /// The page counts of the live blocks from number `first` on.
     func pageCounts(from first: Int) -> [Int] { entries[first...].lazy.filter { !$0.isDropped }.map(\.pageCount) }
     package var livePages: Int { held.reduce(0) { $0 + ($1.isDropped ? 0 : $1.pageCount) } }
+    /// The number of pages of the largest row group that is not in the file.
+    var largestGroupPages: Int { held.reduce(0) { $1.isRowGroup && !$1.isDropped ? max($0, $1.pageCount) : $0 } }
     package var isEmpty: Bool { entries.isEmpty }
     package var blockCount: Int { entries.count }
 

@@ -89,7 +89,7 @@ extension Database {
             let placement = try spill.space.free.place(sealer.pageCounts, runLimit: Self.spillRunLimit)
             spill.skipped += spill.space.free.takeSkipped()
             sealer.place(at: placement.pages, birth: spill.number, nonce: spill.nonce, protection: protection)
-            _ = try reserve(pages: spill.space.free.highWater, isGrowing: false)
+            try lengthen(toPages: spill.space.free.highWater)
             try writeBlocks(sealer)
             try reader.extend(toPages: spill.space.free.highWater)
             spill.runs += placement.runs

@@ -282,6 +282,9 @@ package struct Catalog: Sendable, Equatable {
 
     package init() {}
 
+    /// The number of objects of all tables.
+    var objectCount: Int { tables.reduce(0) { $0 &+ Int(truncatingIfNeeded: $1.count) } }
+
     package func write(_ writer: inout ByteWriter) {
         writer.ref(schema)
         writer.integer(schemaVersion)

@@ -511,7 +511,8 @@ package final class Session {
             try database.checkDurableSlot()
             let root = try seal()
             let sealed = Database.Sealed(
-                blocks: space, catalog: root, before: current, base: ticket, history: historyChange)
+                blocks: space, catalog: root, before: current, base: ticket, history: historyChange,
+                removedObjects: (beforeWrite?.catalog.objectCount ?? 0) &- catalog.objectCount)
             made = try database.commit(sealed, wanted, onDone)
         } catch {
             rollbackWrite()

@@ -60,6 +60,14 @@ extension FreeSpace {
         return (pages, Self.joined(first.runs + runs))
     }
 
+    /// Like `place`, but uses free pages even if few are free: for a full disk.
+    mutating func placeScattered(_ blocks: [Int]) throws(EngineError) -> (pages: [UInt64], runs: [Extent]) {
+        var pages: [UInt64] = []
+        let used = try scattered(blocks, &pages, Self.runLimit)
+        raiseLowest()
+        return (pages, used)
+    }
+
     /// Distributes blocks over free runs, large blocks first and each into the smallest run that holds it, so that
     /// large runs stay available for large blocks. If there are more blocks than `runLimit`, only the largest runs are
     /// used. Blocks that fit into no run go to the end of the file.
