@@ -94,12 +94,16 @@ package protocol FileSystem: AnyObject, Sendable {
     /// one of them holds a lock in `bytes`. Returns an empty array if the system does not show the locks of other
     /// processes.
     func filesLocked(at bytes: Range<Int>, besides file: FileIdentity) -> [any File]
+    /// A new, empty file in memory that has no path: other processes can only open it by `filesLocked`. It needs no space
+    /// on a disk. Nil if the system has no such files.
+    func fileInMemory() -> (any File)?
     /// True if several processes can open one file, so that the lock file `<path>.lock` is needed.
     var isShared: Bool { get }
 }
 
 extension FileSystem {
     package func filesLocked(at bytes: Range<Int>, besides file: FileIdentity) -> [any File] { [] }
+    package func fileInMemory() -> (any File)? { nil }
     package func linked(_ path: String) -> String { path }
 
     /// Makes the name of a created or renamed file durable, if the process has the permission: syncing a folder

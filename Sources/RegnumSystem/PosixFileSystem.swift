@@ -122,6 +122,16 @@ package final class PosixFileSystem: FileSystem {
         LockHolder.paths(at: bytes, besides: file).compactMap { try? open($0, .readWrite) }
     }
 
+    /// A deleted file of Linux's file system in memory.
+    package func fileInMemory() -> (any File)? {
+        var word: UInt64 = 0
+        withUnsafeMutableBytes(of: &word) { fillRandom($0) }
+        let path = "/dev/shm/regnum.\(String(word, radix: 16)).tmp"
+        guard let made = try? open(path, .createNew(permissions: 0o600)) else { return nil }
+        try? remove(path)
+        return made
+    }
+
     package func fillRandom(_ buffer: UnsafeMutableRawBufferPointer) {
         SystemCalls.fillRandom(buffer)
     }

@@ -224,7 +224,9 @@ final class LockFile: @unchecked Sendable {
                     hasFailed = hasFailedSinceUnsynced
                 }
             } else {
-                try make()
+                do throws(SystemError) { try make() } catch {
+                    guard error.kind == .noSpace, makeInMemory() else { throw error }
+                }
             }
         } catch {
             if error.kind == .exists, error.path == path { throw .foreignLockFile(path: path) }
@@ -269,8 +271,8 @@ final class LockFile: @unchecked Sendable {
     }
 
     /// Opens the lock file that an earlier process has left. Returns false if it is better replaced: it is a symbolic
-    /// link, has another hard link, is accessible to more users than the database, or is in use for a database file
-    /// that once had this name. Processes that have used it for this database are about to exit; the state that they
+    /// link, has another hard link, is accessible to more users than the database, has holes that a full disk cannot
+    /// fill, or is in use for a database file that once had this name. Processes that have used it for this database are about to exit; the state that they
     /// recorded must be kept.
     private func reuse(_ header: FileHeader, _ permissions: UInt32) throws(SystemError) -> Bool {
         do throws(SystemError) {
@@ -286,7 +288,7 @@ final class LockFile: @unchecked Sendable {
                 if try !file.isLocked(bytes: Self.slotBytes) { return true }
             }
         } catch {
-            if [.permissionDenied, .noSpace, .exists].contains(error.kind) { throw error }
+            if [.permissionDenied, .exists].contains(error.kind) { throw error }
         }
         file?.close()
         file = nil
@@ -310,6 +312,18 @@ final class LockFile: @unchecked Sendable {
             throw error
         }
         file = made
+    }
+
+    /// Without space for a lock file on the disk, uses a file in memory. Later processes find it like a deleted lock file
+    /// (`joinDeleted`). Returns false if the system has no such files.
+    private func makeInMemory() -> Bool {
+        guard let made = fileSystem.fileInMemory() else { return false }
+        guard (try? made.allocate(Self.byteCount)) != nil, let mapped = try? made.mapShared(Self.byteCount) else {
+            made.close()
+            return false
+        }
+        (file, base) = (made, mapped)
+        return true
     }
 
     /// Claims a free slot, or that of a dead process.
