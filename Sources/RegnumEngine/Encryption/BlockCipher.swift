@@ -15,7 +15,10 @@
 //                      at most 2^24 pages, so random nonces do not collide
 //   key of slots     = expand "regnum slot"; key of the header's check = expand "regnum head"
 //
-// Any thread. Keys are held in `SymmetricKey`, which overwrites its bytes when it is released.
+// Any thread. Keys are held in `SymmetricKey`, which overwrites its bytes when it is released. The crypto library leaves
+// other copies in memory that it releases: the rounds of AES, which begin with the key, in the object that encrypts,
+// and derived keys on the stack. So each derivation, and each use of the key of slots, is repeated with a key of zeros,
+// which gets the same memory and overwrites it. `deinit` does so for the last key of a block that its thread has used.
 
 #if Encryption
     import Crypto
@@ -36,20 +39,64 @@
         private let blockKeys = Lock<[UInt64: SymmetricKey]>([:])
 
         init(_ key: EncryptionKey, _ header: FileHeader) {
-            var salt = header.encryption?.salt ?? .zero
-            fileKey = withUnsafeBytes(of: &salt) { salt in
-                SymmetricKey(
-                    data: HKDF<SHA256>.extract(
-                        inputKeyMaterial: SymmetricKey(data: key.bytes), salt: UnsafeRawBufferPointer(salt)))
-            }
+            fileKey = Self.extract(key, header.encryption?.salt ?? .zero)
             slotKey = Self.expand(fileKey, "regnum slot", 0)
             identifier = (header.identifierLow, header.identifierHigh)
         }
 
+        deinit { Self.overwriteCipher() }
+
+        private static func extract(_ key: EncryptionKey, _ salt: SIMD4<UInt64>) -> SymmetricKey {
+            defer {
+                _ = [UInt8](repeating: 0, count: EncryptionKey.byteCount).withUnsafeBytes { extracted($0, .zero) }
+                wipeStack(16)
+            }
+            return extracted(key.bytes, salt)
+        }
+
         private static func expand(_ key: SymmetricKey, _ purpose: String, _ number: UInt64) -> SymmetricKey {
+            defer {
+                _ = expanded(zeroKey, purpose, number)
+                wipeStack(16)
+            }
+            return expanded(key, purpose, number)
+        }
+
+        // Never inlined: the calls with the key and those with zeros use the same part of the stack.
+        @inline(never)
+        private static func extracted(_ key: UnsafeRawBufferPointer, _ salt: SIMD4<UInt64>) -> SymmetricKey {
+            withUnsafeBytes(of: salt) { salt in
+                SymmetricKey(
+                    data: HKDF<SHA256>.extract(
+                        inputKeyMaterial: SymmetricKey(data: key), salt: UnsafeRawBufferPointer(salt)))
+            }
+        }
+
+        @inline(never)
+        private static func expanded(_ key: SymmetricKey, _ purpose: String, _ number: UInt64) -> SymmetricKey {
             var info = Array(purpose.utf8)
             withUnsafeBytes(of: number.littleEndian) { info.append(contentsOf: $0) }
             return HKDF<SHA256>.expand(pseudoRandomKey: key, info: info, outputByteCount: 32)
+        }
+
+        private static let zeroKey = SymmetricKey(data: [UInt8](repeating: 0, count: 32))
+
+        /// Overwrites the AES rounds of the key that this thread has used last.
+        private static func overwriteCipher() {
+            do { _ = try AES.GCM.seal([UInt8](), using: zeroKey) } catch {
+                // Only a key of a wrong length is refused.
+                fatalError("AES-GCM refused to seal: \(error)")
+            }
+            wipeStack(16)
+        }
+
+        /// Overwrites that many KiB of the stack below the caller, except for some bytes in each.
+        @inline(never)
+        private static func wipeStack(_ count: Int) {
+            withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 16) { buffer in
+                if let base = buffer.baseAddress { Memory.wipe(base, buffer.count) }
+                if count > 1 { wipeStack(count - 1) }
+            }
         }
 
         private func blockKey(birth: UInt64) -> SymmetricKey {
@@ -97,6 +144,7 @@
 
         /// Encrypts a slot in place: nonce, ciphertext of its first 4,064 bytes, tag.
         func sealSlot(_ slot: UnsafeMutableRawPointer) {
+            defer { Self.overwriteCipher() }
             let count = Self.slotTagOffset - Self.byteOffset
             let box = seal(
                 UnsafeRawBufferPointer(start: slot, count: count), slotKey, (identifier.low, identifier.high, 0, 0, 0))
@@ -110,6 +158,7 @@
         /// Decrypts the slot at `sealed` to `plain`, which has room for a slot. Returns false if the slot is empty or
         /// damaged.
         func openSlot(_ sealed: UnsafeRawPointer, to plain: UnsafeMutableRawPointer) -> Bool {
+            defer { Self.overwriteCipher() }
             let tag = (
                 sealed.loadUnaligned(fromByteOffset: Self.slotTagOffset, as: UInt64.self),
                 sealed.loadUnaligned(fromByteOffset: Self.slotTagOffset + 8, as: UInt64.self)
