@@ -4,15 +4,21 @@
 import Synchronization
 
 extension LockFile {
-    /// A number below 2^48 with 16 check bits computed from it and its offset.
+    /// The instance according to the header of a lock file.
+    static func instance(_ base: UnsafeRawPointer) -> UInt64 {
+        base.load(fromByteOffset: instanceOffset, as: UInt64.self)
+    }
+
+    /// A number below 2^48 with 16 check bits computed from it, its offset and the instance of the lock file.
     struct Word {
         let address: UnsafeMutablePointer<Atomic<UInt64>>
+        /// Differs for each offset and instance.
         let place: UInt64
 
         /// The number at `offset` of a lock file mapped at `base`.
-        init(_ base: UnsafeMutableRawPointer, at offset: Int) {
+        init(_ base: UnsafeMutableRawPointer, at offset: Int, of instance: UInt64) {
             address = (base + offset).assumingMemoryBound(to: Atomic<UInt64>.self)
-            place = UInt64(offset)
+            place = UInt64(offset) &+ instance &* 0xA076_1D64_78BD_642F
         }
 
         private func tagged(_ value: UInt64) -> UInt64 {

@@ -40,7 +40,9 @@ extension LockFile {
         return try !isLockFile(file)
     }
 
-    func isValid(_ header: FileHeader) -> Bool { file.map { isHead(base, of: $0, header) } ?? false }
+    func isValid(_ header: FileHeader) -> Bool {
+        isInstanceKept && file.map { isHead(base, of: $0, header) } ?? false
+    }
 
     /// True if the bytes at `base` are the header of a lock file of this database, written since the machine started.
     func isHead(_ base: UnsafeRawPointer, of file: any File, _ header: FileHeader) -> Bool {
@@ -83,6 +85,6 @@ extension LockFile {
         defer { head.deallocate() }
         guard let base = head.baseAddress, (try? left.read(head, at: 0)) == head.count, isHead(base, of: left, header)
         else { return nil }
-        return Word(base, at: offset).checked
+        return Word(base, at: offset, of: Self.instance(base)).checked
     }
 }

@@ -32,10 +32,11 @@ extension LockFile {
         guard let base = bytes.baseAddress, (try? left.read(bytes, at: 0)) == bytes.count,
             isHead(base, of: left, header)
         else { return [] }
+        let instance = Self.instance(base)
         var processes: [OpenProcess] = []
         for slot in 0..<Self.slotCount {
             let start = Self.slotsOffset + slot * Self.slotByteCount
-            func word(_ number: Int) -> UInt64? { Word(base, at: start + number * 8).checked }
+            func word(_ number: Int) -> UInt64? { Word(base, at: start + number * 8, of: instance).checked }
             guard (try? database.isLocked(byte: Self.firstSlotByte + slot)) == true else { continue }
             processes.append(
                 OpenProcess(

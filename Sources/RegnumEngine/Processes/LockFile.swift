@@ -4,11 +4,12 @@
 // process, and a process that needs a slot or a pin tests its owner's lock first.
 //
 //   offset size  meaning
-//        0    8  magic "RLCK" and layout 5
+//        0    8  magic "RLCK" and layout 6
 //        8   16  UUID of the database file
 //       24   40  boot identifier of the machine (36 characters)
 //       64   16  device and inode of this very file
 //       80   16  device and inode of the database file
+//       96    8  instance: changes each time the shared state is initialised
 //      512    8  number of the newest version (atomic)
 //      520    8  slots in use: no slot from this number on has ever been claimed (atomic)
 //      528    8  the last writer: number of its slot + 1 (atomic)
@@ -31,8 +32,9 @@
 //   2^62 + 1 opening · 2^62 + 1,000 + i the process of slot i, held as long as it has the file open. The slot bytes
 //   are locked in this file too, so that it is not taken over for another database file.
 //
-// Each number carries 16 check bits (`Word`), so that overwritten numbers are recognised. A writer that finds one keeps
-// everything, readers stay at their version, and the next writer restores the newest version's number.
+// Each number carries 16 check bits (`Word`), so that overwritten numbers are recognised, and those of an earlier
+// instance that another program has put back. A writer that finds one keeps everything, readers stay at their version,
+// and the next writer restores the newest version's number.
 //
 // Pinning: store the pin, then read the newest version again; if it has changed, pin that one instead. A writer
 // collects the pins after it has acquired the writer lock and before it allocates space, so either it sees a pin or the
@@ -60,7 +62,8 @@ final class LockFile: @unchecked Sendable {
     static let durableOffset = 536
     private static let failuresOffset = 544
     private static let unsyncedFailuresOffset = 552
-    static let magic: UInt64 = 0x0000_0005_4B43_4C52
+    static let instanceOffset = 96
+    static let magic: UInt64 = 0x0000_0006_4B43_4C52
     static let writerByte = 1 << 62
     private static let openingByte = 1 << 62 + 1
     static let firstSlotByte = 1 << 62 + 1000
@@ -74,6 +77,8 @@ final class LockFile: @unchecked Sendable {
     private(set) var file: (any File)?
     private(set) var base = ZeroBytes.base
     private(set) var slot = -1
+    /// The instance that this process has joined or made.
+    private var instance: UInt64 = 0
     /// The failed commits that `showFailed` has published. Guard: the mutex of `VersionRegistry`.
     var failed = Failed()
     private let generation = ForkWatch.generation
@@ -174,6 +179,7 @@ final class LockFile: @unchecked Sendable {
             throw .lockFile(path: path)
         }
         guard isMapped, isValid(header) else { throw .lockFile(path: path) }
+        instance = Self.instance(base)
         try claimSlot()
     }
 
@@ -187,7 +193,7 @@ final class LockFile: @unchecked Sendable {
                 found.close()
                 continue
             }
-            (file, base) = (found, mapped)
+            (file, base, instance) = (found, mapped, Self.instance(mapped))
             try claimSlot()
             return true
         }
@@ -219,6 +225,7 @@ final class LockFile: @unchecked Sendable {
                 // All users of the database may use this file too, whichever of them created it. If an access list
                 // cannot be preserved, its users get the permission bits that show: this file holds no data.
                 file?.takeAccess(of: database, asReplacement: true)
+                if isMapped { instance = Self.instance(base) }
                 if durable == nil, isMapped, isValid(header) {
                     durable = self.durable.flatMap { $0 <= newest ? $0 : nil }
                     hasFailed = hasFailedSinceUnsynced
@@ -235,6 +242,8 @@ final class LockFile: @unchecked Sendable {
         // System calls have been made since the last length check.
         guard isMapped else { throw .lockFile(path: path) }
         clear(header)
+        // Larger than any before since the machine started, as numbers of other starts do not count.
+        instance = MonotonicClock.now()
         writeHead(header)
         self.newest = newest
         if let durable { word(at: Self.durableOffset).value = durable }
@@ -264,6 +273,7 @@ final class LockFile: @unchecked Sendable {
         base.storeBytes(of: file.identity.inode, toByteOffset: 72, as: UInt64.self)
         base.storeBytes(of: database.identity.device, toByteOffset: 80, as: UInt64.self)
         base.storeBytes(of: database.identity.inode, toByteOffset: 88, as: UInt64.self)
+        base.storeBytes(of: instance, toByteOffset: Self.instanceOffset, as: UInt64.self)
         for (i, word) in Self.bootWords.enumerated() {
             base.storeBytes(of: word, toByteOffset: 24 + i * 8, as: UInt64.self)
         }
@@ -272,8 +282,8 @@ final class LockFile: @unchecked Sendable {
 
     /// Opens the lock file that an earlier process has left. Returns false if it is better replaced: it is a symbolic
     /// link, has another hard link, is accessible to more users than the database, has holes that a full disk cannot
-    /// fill, or is in use for a database file that once had this name. Processes that have used it for this database are about to exit; the state that they
-    /// recorded must be kept.
+    /// fill, or is in use for a database file that once had this name. Processes that have used it for this database
+    /// are about to exit; the state that they recorded must be kept.
     private func reuse(_ header: FileHeader, _ permissions: UInt32) throws(SystemError) -> Bool {
         do throws(SystemError) {
             if let status = try fileSystem.status(path), status.linkCount > 1 {
@@ -314,8 +324,8 @@ final class LockFile: @unchecked Sendable {
         file = made
     }
 
-    /// Without space for a lock file on the disk, uses a file in memory. Later processes find it like a deleted lock file
-    /// (`joinDeleted`). Returns false if the system has no such files.
+    /// Without space for a lock file on the disk, uses a file in memory. Later processes find it like a deleted lock
+    /// file (`joinDeleted`). Returns false if the system has no such files.
     private func makeInMemory() -> Bool {
         guard let made = fileSystem.fileInMemory() else { return false }
         guard (try? made.allocate(Self.byteCount)) != nil, let mapped = try? made.mapShared(Self.byteCount) else {
@@ -353,7 +363,10 @@ final class LockFile: @unchecked Sendable {
 
     // MARK: Words
 
-    private func word(at offset: Int) -> Word { Word(base, at: offset) }
+    private func word(at offset: Int) -> Word { Word(base, at: offset, of: instance) }
+
+    /// True if the bytes are of the instance that this process has joined.
+    var isInstanceKept: Bool { slot < 0 || Self.instance(base) == instance }
 
     /// Word 0 of a slot is the oldest pin if the others do not suffice; the next 62 are pins.
     func pinWord(_ slot: Int, _ word: Int) -> Word {

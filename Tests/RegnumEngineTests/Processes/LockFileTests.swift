@@ -398,4 +398,30 @@ import Testing
         let (access, name) = (requests.firstIndex(of: .takeAccess), requests.firstIndex(of: .rename))
         #expect((access ?? .max) < (name ?? .min), "\(requests)")
     }
+
+    @Test("Bytes that the lock file had before are not taken for the present ones", arguments: [false, true])
+    func olderInstance(isWriterFirst: Bool) throws {
+        let lock = path + ".lock"
+        do {
+            let session = try open()
+            try insert(session, 20)
+        }
+        let old = try bytes(lock)
+        let writer = try open()
+        let reader = try open()
+        try insert(writer, 3)
+        #expect(try reader.refresh())
+        let shown = try rows(reader)
+        let file = try files.open(lock, .readWrite)
+        try old.withUnsafeBytes { raw in try file.write(raw, at: 0) }
+        file.close()
+        if !isWriterFirst { _ = try reader.refresh() }
+        #expect(try rows(reader) == shown)
+        // The pages of the version that the reader shows are not used again.
+        try insert(writer, 40)
+        #expect(try rows(reader) == shown)
+        #expect(try reader.refresh())
+        #expect(try rows(reader) == rows(writer))
+        #expect(IntegrityCheck.run(writer.database).isClean)
+    }
 }
