@@ -21,13 +21,14 @@ import Testing
         try Database.openAsOtherProcess(path: Self.path, fileSystem: files).makeSession()
     }
 
-    /// A file with `count` objects of 300 bytes.
+    /// A file of at least 320 KiB with `count` objects of 300 bytes.
     private func make(_ files: SimulatedFileSystem, count: Int) throws -> Session {
         let session = try open(files)
         try session.beginWrite()
         try session.addTables([SpaceTests.rows])
         for id in 0..<count { try SpaceTests.insert(try rows(session), id, 300) }
         try session.commitWrite()
+        try session.database.file.allocate(320 << 10)
         return session
     }
 
@@ -76,7 +77,7 @@ import Testing
             try delete(session, at: total > 1024 ? 0 : random.below(total - done))
             #expect(try rows(session).count == total - done - 1)
         }
-        #expect(try SpaceTests.fileByteCount(files) == length)
+        #expect(try SpaceTests.fileByteCount(files) <= length)
         if total <= 60 { #expect(try rows(session).count == 0) }
         let report = IntegrityCheck.run(session.database)
         #expect(report.isClean, "\(report.findings)")

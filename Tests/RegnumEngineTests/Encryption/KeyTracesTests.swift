@@ -67,7 +67,8 @@
             _ = await #expect(processExitsWith: .success) {
                 let files = try EncryptedFileTests.make()
                 var database: Database? = try EncryptedFileTests.open(files, EncryptedFileTests.key(1))
-                if let database { precondition(try EncryptedFileTests.read(database) == EncryptedFileTests.expected()) }
+                let rows = try database.map { try EncryptedFileTests.read($0) }
+                precondition(rows == EncryptedFileTests.expected())
                 database = nil
                 let found = try KeyTracesTests.countInMemory()
                 precondition(found == 0, "\(found) expanded keys")
