@@ -220,7 +220,7 @@ final class LockFile: @unchecked Sendable {
     ) throws(EngineError) {
         var durable = isDurable ? newest : nil
         var hasFailed = false
-        do {
+        do throws(SystemError) {
             if try reuse(header, permissions) {
                 // All users of the database may use this file too, whichever of them created it. If an access list
                 // cannot be preserved, its users get the permission bits that show: this file holds no data.
