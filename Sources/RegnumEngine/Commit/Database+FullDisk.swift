@@ -35,13 +35,14 @@ extension Database {
         var isShort = false
     }
 
-    /// The number of bytes that stay allocated after the last of `pages`. Enough for a transaction that deletes objects
-    /// of one row group: an eighth of the file, or the largest row group that this process has written. At least 32
-    /// KiB, and at most 512 KiB or the length of the file. Any thread.
+    /// The number of bytes that stay allocated after the last of `pages`: an eighth of the file, or enough for two
+    /// transactions that each delete an object, as the pages that the first one frees can be used by the third. The
+    /// larger of the two may merge two row groups. At least 32 KiB, and at most 512 KiB or the length of the file. Any
+    /// thread.
     func spareByteCount(_ pages: UInt64) -> Int {
         if isVolatile { return 0 }
-        let wanted = max(Int(pages) / 8, largestGroupPages.load(ordering: .relaxed) + 8, 8)
-        return min(wanted, max(Int(pages), 8), 128) << 12
+        let deletions = 3 * largestGroupPages.load(ordering: .relaxed) + 16
+        return min(max(Int(pages) / 8, deletions), max(Int(pages), 8), 128) << 12
     }
 
     private func noteGroups(_ sealer: Sealer) {

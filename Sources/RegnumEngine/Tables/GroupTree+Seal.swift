@@ -121,11 +121,19 @@ extension GroupTree {
         }
     }
 
+    /// Merges groups that have few rows. At most one unchanged group is merged with changed ones, so that deleting an
+    /// object does not rewrite several groups.
     private func mergeSmallGroups(_ node: Node) throws(EngineError) {
         var i = 0
+        var hasTakenSealed = false
+        func advance() {
+            i += 1
+            hasTakenSealed = false
+        }
         while i + 1 < node.count {
-            guard !node.entries[i].isSealed || !node.entries[i + 1].isSealed else {
-                i += 1
+            let sealed = (node.entries[i].isSealed ? 1 : 0) + (node.entries[i + 1].isSealed ? 1 : 0)
+            guard sealed == 0 || sealed == 1 && !hasTakenSealed else {
+                advance()
                 continue
             }
             let here = node.count(i)
@@ -133,9 +141,10 @@ extension GroupTree {
             // Leave a small last group room to grow; see `joinTail`.
             if i + 2 == node.count, next <= 64, here > 64 { break }
             guard min(here, next) < Self.mergeRows, here + next <= FormatLimits.rowsPerGroup * 3 / 4 else {
-                i += 1
+                advance()
                 continue
             }
+            if sealed == 1 { hasTakenSealed = true }
             let left = try inMemory(node, i)
             let right = try inMemory(node, i + 1)
             try left.append(rowsOf: right)

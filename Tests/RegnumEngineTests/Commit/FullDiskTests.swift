@@ -32,6 +32,8 @@ import Testing
         return session
     }
 
+    private func byteCount(_ files: SimulatedFileSystem) throws -> Int { try files.status(Self.path)?.byteCount ?? 0 }
+
     private func rows(_ session: Session) throws -> Table { try #require(session.table(named: "Row")) }
 
     private func insert(_ session: Session, _ id: Int, _ byteCount: Int) throws {
@@ -68,7 +70,7 @@ import Testing
         session.durability = durability
         fill(files)
         let added = try insertUntilFull(session, from: count, byteCount: 300)
-        let length = try SpaceTests.fileByteCount(files)
+        let length = try byteCount(files)
         var random = SeededRandom(seed: 8)
         let total = count + added
         #expect(try rows(session).count == total)
@@ -77,7 +79,7 @@ import Testing
             try delete(session, at: total > 1024 ? 0 : random.below(total - done))
             #expect(try rows(session).count == total - done - 1)
         }
-        #expect(try SpaceTests.fileByteCount(files) <= length)
+        #expect(try byteCount(files) <= length)
         if total <= 60 { #expect(try rows(session).count == 0) }
         let report = IntegrityCheck.run(session.database)
         #expect(report.isClean, "\(report.findings)")
@@ -148,7 +150,7 @@ import Testing
         let session = try make(files, count: 3000)
         for id in 3000..<3200 {
             try insert(session, id, 300)
-            let room = try SpaceTests.fileByteCount(files) - (Int(session.highWater) << 12)
+            let room = try byteCount(files) - (Int(session.highWater) << 12)
             // At most 512 KiB.
             #expect(room >= min(Int(session.highWater) / 8, 128) << 12)
         }
