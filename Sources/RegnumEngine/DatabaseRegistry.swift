@@ -92,13 +92,18 @@ final class DatabaseRegistry: Sendable {
         while MonotonicClock.now() < end, isLettingGo(of: file) { CurrentThread.sleep(nanoseconds: 200_000) }
     }
 
-    /// True if the file is open, and `condition` holds for its database. Waits at most one second while it is about to
-    /// be closed: a thread may hold it for a moment to read its statistics.
-    private func staysOpen(_ file: FileIdentity, if condition: (Database) -> Bool = { _ in true }) -> Bool {
+    /// True if `find` returns an open database. Waits at most one second while that one is about to be closed: a thread
+    /// may hold it for a moment to read its statistics.
+    private func staysOpen(_ find: () -> Database?) -> Bool {
         let end = MonotonicClock.now() + 1_000_000_000
-        while openDatabase(file).map(condition) ?? false {
-            guard isLettingGo(of: file), MonotonicClock.now() < end else { return true }
-            CurrentThread.sleep(nanoseconds: 200_000)
+        var wasLettingGo = true
+        while let file = find()?.file.identity {
+            let isLettingGo = isLettingGo(of: file)
+            // Twice: that thread may have been the only holder when the database was found, and be gone since.
+            if !isLettingGo, !wasLettingGo { return true }
+            if MonotonicClock.now() > end { return true }
+            if isLettingGo { CurrentThread.sleep(nanoseconds: 200_000) }
+            wasLettingGo = isLettingGo
         }
         return false
     }
@@ -146,8 +151,7 @@ final class DatabaseRegistry: Sendable {
         while true {
             let opening = try Opening(path: path, fileSystem: fileSystem, options: options)
             let file = opening.file.identity
-            // One with other settings cannot be joined.
-            _ = staysOpen(file) { $0.options.isReadOnly != options.isReadOnly || !$0.fits(options.encryptionKey) }
+            _ = staysOpen { openDatabase(file).flatMap { isBetterClosed($0, for: options) ? $0 : nil } }
             if let open = openDatabase(file) { return try join(open, opening) }
             let opened = try alone(at: .path(opening.path), until: deadline) { () throws(EngineError) in
                 try alone(at: .file(file), until: deadline) { () throws(EngineError) -> Database? in
@@ -163,6 +167,13 @@ final class DatabaseRegistry: Sendable {
             }
             if let opened { return opened }
         }
+    }
+
+    /// True if a thread that opens the file would rather have it opened anew: the database has other settings, so it
+    /// cannot be joined, or it can no longer write.
+    private func isBetterClosed(_ open: Database, for options: Database.OpenOptions) -> Bool {
+        open.options.isReadOnly != options.isReadOnly || !open.fits(options.encryptionKey)
+            || open.queue.monitor.withLock { open.queue.failure != nil }
     }
 
     private func join(_ open: Database, _ opening: Opening) throws(EngineError) -> Database {
@@ -190,7 +201,7 @@ final class DatabaseRegistry: Sendable {
                 let file = opening.file.identity
                 var isMoved = false
                 let result = try alone(at: .file(file), until: deadline) { () throws(EngineError) -> R? in
-                    if staysOpen(file) {
+                    if staysOpen({ openDatabase(file) }) {
                         opening.file.close()
                         return nil
                     }
@@ -212,12 +223,12 @@ final class DatabaseRegistry: Sendable {
         let deadline = Database.OpenOptions().openingDeadline
         return try alone(at: .path(fileSystem.linked(path)), until: deadline) { () throws(EngineError) -> R? in
             while true {
-                if let file = try Self.identity(path, fileSystem), staysOpen(file) { return nil }
+                if let file = try Self.identity(path, fileSystem), staysOpen({ openDatabase(file) }) { return nil }
                 guard let (file, canLock) = try Self.openIfThere(path, fileSystem) else { return body(false) }
                 defer { file.close() }
                 var isMoved = false
                 let result = try alone(at: .file(file.identity), until: deadline) { () throws(EngineError) -> R? in
-                    if staysOpen(file.identity) { return nil }
+                    if staysOpen({ openDatabase(file.identity) }) { return nil }
                     let shared = LockFile(path: path, fileSystem: fileSystem, database: file)
                     func look() throws(EngineError) -> Bool {
                         // A compacted copy may have been renamed to the path in the meantime.
@@ -262,7 +273,9 @@ final class DatabaseRegistry: Sendable {
     }
 
     func openInMemory(_ identifier: String) throws(EngineError) -> Database {
-        try state.withLock { state throws(EngineError) in
+        // Its data ends with the last user, who may be gone.
+        _ = staysOpen { openedInMemory(identifier) }
+        return try state.withLock { state throws(EngineError) in
             if let open = state.inMemory[identifier]?.database, !open.isForked { return open }
             var options = Database.OpenOptions()
             options.isVolatile = true
