@@ -167,7 +167,8 @@ extension Database {
     func syncFile() throws(SystemError) {
         let begin = MonotonicClock.now()
         defer { counters.noteSync(since: begin) }
-        try notingFailure { () throws(SystemError) in try file.sync(.data) }
+        func sync() throws(SystemError) { try notingFailure { () throws(SystemError) in try file.sync(.data) } }
+        if let shared, options.mutant != .syncNotShown { try shared.whileSyncing(sync) } else { try sync() }
     }
 
     /// Starts writeback of pages that were just written.

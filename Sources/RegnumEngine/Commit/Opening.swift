@@ -184,10 +184,14 @@ struct Opening {
         let slots = try readSlots(protection)
         if slots.contains(where: { $0.slot.version == number }) { return true }
         guard let last = slots.map(\.slot.version).max(), last > number else { return false }
-        do { try file.sync(.data) } catch {
-            shared.noteFailure()
-            throw .system(error)
-        }
+        do throws(SystemError) {
+            try shared.whileSyncing { () throws(SystemError) in
+                do throws(SystemError) { try file.sync(.data) } catch {
+                    shared.noteFailure()
+                    throw error
+                }
+            }
+        } catch { throw .system(error) }
         shared.newest = last
         return true
     }
