@@ -169,8 +169,8 @@ final class DatabaseRegistry: Sendable {
         }
     }
 
-    /// True if a thread that opens the file would rather have it opened anew: the database has other settings, so it
-    /// cannot be joined, or it can no longer write.
+    /// True if a thread that opens the file should not join the database: it has other settings, or can no longer
+    /// write.
     private func isBetterClosed(_ open: Database, for options: Database.OpenOptions) -> Bool {
         open.options.isReadOnly != options.isReadOnly || !open.fits(options.encryptionKey)
             || open.queue.monitor.withLock { open.queue.failure != nil }

@@ -27,8 +27,8 @@ extension Database {
         var before: Version
         var base: CommitTicket?
         var history: HistoryChange?
-        /// The number of objects deleted, minus the number of objects created.
-        var removedObjects: Int
+        /// The number of objects before and after the transaction.
+        var objectCounts: (before: Int, after: Int)
     }
 
     /// The result of a commit. If it has a ticket, the version is not yet durable, nor published.
@@ -64,7 +64,7 @@ extension Database {
                 space, freed.count + unused.count + space.free.extents(in: spilledRuns).count, spilledRuns.count,
                 isSnapshot, sealer), sealer)
         let placement = try placeAndLengthen(&space, sealer, spilled: spilledRuns, unused: unused) {
-            sealed.removedObjects > 0
+            sealed.objectCounts.after < sealed.objectCounts.before || sealed.objectCounts.after == 0
                 || sealer.livePages <= freed.prefix(ownFreed).reduce(0) { $0 + $1.extent.pageCount }
         }
         let level = placement.length.isShort && wanted == .relaxed ? CommitDurability.full : wanted

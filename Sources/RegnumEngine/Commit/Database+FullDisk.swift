@@ -12,7 +12,8 @@
 //     frees can be used by the next one
 //   any other transaction commits only if it leaves the spare pages, allocated or free
 //
-// A transaction makes room if it deletes more objects than it creates, or frees at least as many pages as it writes.
+// A transaction makes room if it deletes more objects than it creates, or frees at least as many pages as it writes. One
+// that leaves no object may use the spare pages too: there is nothing to delete.
 
 import RegnumSystem
 import Synchronization

@@ -217,8 +217,7 @@ package final class Session {
         return state
     }
 
-    /// The newest durable version that the session has shown, if `shown` is the catalog of the current version; nil if
-    /// there is none.
+    /// The newest durable version shown so far, if `shown` is the catalog of the current version; nil if there is none.
     private func newestDurable(_ shown: Catalog) -> Catalog? {
         if case .durable = standing { shown } else { durableCatalog }
     }
@@ -512,7 +511,7 @@ package final class Session {
             let root = try seal()
             let sealed = Database.Sealed(
                 blocks: space, catalog: root, before: current, base: ticket, history: historyChange,
-                removedObjects: (beforeWrite?.catalog.objectCount ?? 0) &- catalog.objectCount)
+                objectCounts: (beforeWrite?.catalog.objectCount ?? 0, catalog.objectCount))
             made = try database.commit(sealed, wanted, onDone)
         } catch {
             rollbackWrite()
