@@ -3,6 +3,7 @@
 
 import ArgumentParser
 import Foundation
+import RealmSwift
 
 @main
 struct RegnumCommand: ParsableCommand {
@@ -14,7 +15,7 @@ struct RegnumCommand: ParsableCommand {
             Exits with status 0 on success, 1 if the file cannot be used or nothing was done, 2 if the file is damaged \
             or objects are missing, 3 if diff has found differences, and 64 if the arguments are not valid.
             """,
-        version: "regnum, not released yet; file format 1",
+        version: "regnum \(RegnumVersion.current), file format \(RegnumVersion.fileFormat)",
         subcommands: [
             InfoCommand.self, SchemaCommand.self, QueryCommand.self, ExplainCommand.self, StatsCommand.self,
             PinsCommand.self, WatchCommand.self, DiffCommand.self, EditCommand.self, ShellSubcommand.self,
