@@ -43,6 +43,9 @@ let observability: TargetDependencyCondition? = .when(traits: ["Observability"])
 /// The five articles use old spellings, which are deprecated on purpose.
 let articleSettings = settings + [.treatWarning("DeprecatedDeclaration", as: .warning)]
 
+/// The HTTP client with which RegnumBackup stores objects in S3.
+let s3: TargetDependencyCondition? = .when(traits: ["S3"])
+
 let package = Package(
     name: "regnum",
     products: [
@@ -62,6 +65,7 @@ let package = Package(
         .trait(name: "Encryption", description: "Encrypted files, through swift-crypto."),
         .trait(name: "Publishers", description: "Combine publishers, through OpenCombine where Combine is missing."),
         .trait(name: "Observability", description: "Logs, metrics and traces, through the libraries of Swift servers."),
+        .trait(name: "S3", description: "Backups in S3 and services with its interface, through AsyncHTTPClient."),
         .default(enabledTraits: ["Encryption"]),
     ],
     dependencies: [
@@ -70,6 +74,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.1.0"),
+        .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.24.0"),
+        .package(url: "https://github.com/apple/swift-nio.git", from: "2.80.0"),
     ],
     targets: [
         library("RegnumSystem"),
@@ -83,7 +89,13 @@ let package = Package(
         library("Regnum", ["RegnumObservation", "RegnumQuery", "RegnumEngine", "RegnumSystem"]),
         library("RealmSwift", ["Regnum"]),
         library("RegnumInspect", ["RegnumObservation", "RegnumQuery", "RegnumEngine", "RegnumSystem"]),
-        library("RegnumBackup", ["RegnumEngine", "RegnumSystem"]),
+        library("RegnumBackup", [
+            "RegnumEngine", "RegnumSystem",
+            .product(name: "AsyncHTTPClient", package: "async-http-client", condition: s3),
+            .product(name: "NIOCore", package: "swift-nio", condition: s3),
+            .product(name: "NIOHTTP1", package: "swift-nio", condition: s3),
+            .product(name: "Crypto", package: "swift-crypto", condition: s3),
+        ]),
         .target(
             name: "RegnumStudio", dependencies: ["RegnumInspect", "RegnumQuery", "RegnumEngine", "RegnumSystem"],
             resources: studioPage.map { .embedInCode("Page/\($0)") }, swiftSettings: settings),

@@ -15,18 +15,22 @@ struct BackupCommand: ParsableCommand {
             regnum backup people.realm copy.realm
             regnum backup people.realm /backups/people --repository
             regnum backup people.realm /backups/people --follow
+            regnum backup people.realm s3://bucket/people --follow
 
             The first makes a new file with the newest version; it is encrypted with the same key if the file is. The \
             second adds a backup to the repository in a folder, which is made if it is missing: only what no earlier \
             backup has is stored. The third makes a backup of each commit, within about a second, until it is \
             interrupted (control-C); it may be killed and started again at any time. Writers of the file never wait.
 
-            A folder that exists is taken for a repository. One process at a time makes backups to a repository; with \
+            A folder that exists is taken for a repository, and so is s3://BUCKET/PREFIX: the keys are in \
+            AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the region in AWS_REGION, the address of a service other than \
+            Amazon's in AWS_ENDPOINT_URL. One process at a time makes backups to a repository; with \
             --follow a second one waits.
             """)
 
     @OptionGroup var arguments: FileArguments
-    @Argument(help: "The new file, or the folder of a repository.", completion: .file()) var target: String
+    @Argument(help: "The new file, or the folder or s3:// address of a repository.", completion: .file())
+    var target: String
     @Flag(help: "The target is the folder of a repository.") var repository = false
     @Flag(help: "Make a backup of each commit. The target is a repository.") var follow = false
     @Flag(help: "Store all blocks again, which repairs a damaged repository for later backups.") var complete = false
@@ -45,9 +49,10 @@ struct BackupCommand: ParsableCommand {
             // Throws the library's own error, before anything is created.
             _ = try arguments.version()
             Interruption.watch()
+            let place = try BackupPlace(target)
             let kind = FileKind(target)
-            if repository || follow || kind == .folder {
-                if kind != nil, kind != .folder {
+            if repository || follow || kind == .folder || !place.isFolder {
+                if kind != nil, kind != .folder, place.isFolder {
                     throw Refusal("'\(target)' is not a folder: name that of a repository.")
                 }
                 if follow { try followFile() } else { try addBackup() }
@@ -76,7 +81,7 @@ struct BackupCommand: ParsableCommand {
     }
 
     private func open() throws -> BackupRepository {
-        try BackupRepository(DirectoryStore(URL(fileURLWithPath: target)), creating: true)
+        try BackupRepository(BackupPlace(target).store(), creating: true)
     }
 
     private func addBackup() throws {
@@ -107,11 +112,12 @@ struct BackupCommand: ParsableCommand {
 
 /// The repository that a subcommand works on.
 struct RepositoryArguments: ParsableArguments {
-    @Argument(help: "The folder of the repository.", completion: .directory) var repository: String
+    @Argument(help: "The folder or s3:// address of the repository.", completion: .directory) var repository: String
 
     func open() throws -> BackupRepository {
-        if FileKind(repository) != .folder { throw Refusal("'\(repository)': No such folder.") }
-        let store = DirectoryStore(URL(fileURLWithPath: repository))
+        let place = try BackupPlace(repository)
+        if place.isFolder, FileKind(repository) != .folder { throw Refusal("'\(repository)': No such folder.") }
+        let store = try place.store()
         do { return try BackupRepository(store) } catch let error as BackupError where error.code == .noRepository {
             throw Refusal("'\(repository)' is not a repository of backups: `regnum backup FILE FOLDER` makes one.")
         }
@@ -231,7 +237,7 @@ struct VerifyCommand: ParsableCommand {
     @Option(help: "With --full: the key file of an encrypted database, as for other subcommands.", completion: .file())
     var keyFile: String?
     @Flag(help: "Replace damaged objects.") var heal = false
-    @Option(help: "With --heal: the folder of another repository of the same database.", completion: .directory)
+    @Option(help: "With --heal: another repository of the same database.", completion: .directory)
     var from: [String] = []
     @Flag(help: "Print the result as one JSON object.") var json = false
 
@@ -243,7 +249,7 @@ struct VerifyCommand: ParsableCommand {
         try arguments.reporting {
             Interruption.watch()
             let repository = try arguments.open()
-            let others = try from.map { try BackupRepository(DirectoryStore(URL(fileURLWithPath: $0))) }
+            let others = try from.map { try BackupRepository(BackupPlace($0).store()) }
             let result = try repository.verify(healing: heal, from: others) { byteCount in
                 try Interruption.check()
                 Output.progress("\(byteCount) bytes compared")

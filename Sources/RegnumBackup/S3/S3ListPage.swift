@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The XML of the service's answers: lists of objects, and errors.
+
+#if S3
+    internal import Foundation
+    #if canImport(FoundationXML)
+        internal import FoundationXML
+    #endif
+
+    /// The texts of the elements of an answer that contain no others, by name.
+    struct S3Fields {
+        private var texts: [String: [String]] = [:]
+        private(set) var isComplete = false
+
+        init(_ xml: [UInt8]) {
+            guard !xml.isEmpty else { return }
+            let reader = Reader()
+            let parser = XMLParser(data: Data(xml))
+            parser.delegate = reader
+            isComplete = parser.parse()
+            texts = reader.texts
+        }
+
+        subscript(_ name: String) -> [String] { texts[name] ?? [] }
+
+        private final class Reader: NSObject, XMLParserDelegate {
+            var texts: [String: [String]] = [:]
+            private var text = ""
+
+            func parser(
+                _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
+                attributes: [String: String]
+            ) { text = "" }
+
+            func parser(_ parser: XMLParser, foundCharacters found: String) { text += found }
+
+            func parser(
+                _ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?
+            ) {
+                texts[name, default: []].append(text)
+                text = ""
+            }
+        }
+    }
+
+    /// A page of ListObjectsV2.
+    struct S3ListPage {
+        var keys: [String]
+        /// The token of the next page; nil if this is the last one.
+        var next: String?
+
+        init(xml: [UInt8]) throws {
+            let fields = S3Fields(xml)
+            guard fields.isComplete, let isTruncated = fields["IsTruncated"].first else {
+                throw BackupError(.storage, "The service's list of objects cannot be read.")
+            }
+            keys = fields["Key"].map { $0.removingPercentEncoding ?? $0 }
+            next = isTruncated == "true" ? fields["NextContinuationToken"].first : nil
+            if isTruncated == "true", next == nil {
+                throw BackupError(.storage, "The service's list of objects ends without a token for the rest.")
+            }
+        }
+    }
+#endif

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests to a bucket: signed, sent, and repeated if that is safe.
+
+#if S3
+    internal import AsyncHTTPClient
+    internal import Foundation
+    internal import NIOCore
+    internal import NIOHTTP1
+    internal import RegnumSystem
+
+    /// An answer of the service.
+    struct S3Answer {
+        var status: UInt
+        var headers: HTTPHeaders
+        var body: [UInt8]
+
+        /// `NoSuchKey`, `AccessDenied` and the like, with the service's sentence; nil if there is none.
+        var failure: (code: String, message: String)? {
+            let fields = S3Fields(body)
+            return fields["Code"].first.map { ($0, fields["Message"].first ?? "") }
+        }
+
+        var isBucketMissing: Bool { status == 404 && failure?.code == "NoSuchBucket" }
+    }
+
+    /// A bucket. Thread-safe.
+    final class S3Service: Sendable {
+        /// The base of all addresses: scheme, host and, for an endpoint, the path.
+        private let base: String
+        private let host: String
+        /// The path before the name of an object, not encoded.
+        private let root: String
+        private let region: String
+        private let credentials: @Sendable () throws -> S3Credentials
+        /// For errors.
+        let place: String
+
+        /// Larger answers are an error.
+        private static let longestBody = 1 << 30
+        private static let attempts = 4
+
+        init(
+            bucket: String, region: String, endpoint: URL?, credentials: @escaping @Sendable () throws -> S3Credentials
+        ) {
+            self.region = region
+            self.credentials = credentials
+            place = endpoint.map { "\($0.absoluteString) (bucket \(bucket))" } ?? "s3://\(bucket)"
+            if let endpoint {
+                let name = endpoint.host() ?? "localhost"
+                host = endpoint.port.map { "\(name):\($0)" } ?? name
+                base = "\(endpoint.scheme ?? "https")://\(host)"
+                let path = endpoint.path(percentEncoded: false)
+                root = (path.hasSuffix("/") ? path : path + "/") + bucket + "/"
+            } else {
+                host = "\(bucket).s3.\(region).amazonaws.com"
+                base = "https://\(host)"
+                root = "/"
+            }
+        }
+
+        /// Sends a request for the object `name`; for the bucket if that is empty. Throws if no answer came.
+        func send(
+            _ method: HTTPMethod, _ name: String, _ query: [String: String] = [:], headers: [String: String] = [:],
+            body: [UInt8] = []
+        ) throws -> S3Answer {
+            var pause: UInt64 = 100_000_000
+            for attempt in 1... {
+                let isLast = attempt == Self.attempts
+                do {
+                    let answer = try sendOnce(method, name, query, headers: headers, body: body)
+                    // Not carried out. Any other failure of a PUT is not repeated: the first attempt may have put the
+                    // object, and the second would find it.
+                    let isRefused = [429, 503].contains(answer.status) || answer.status == 409 && method == .PUT
+                    let isRepeatable = isRefused || answer.status >= 500 && method != .PUT
+                    if isLast || !isRepeatable { return answer }
+                } catch let error as BackupError {
+                    throw error
+                } catch {
+                    if isLast || method == .PUT {
+                        throw BackupError(.storage, "The service at \(place) did not answer: \(error).")
+                    }
+                }
+                CurrentThread.sleep(nanoseconds: pause)
+                pause *= 4
+            }
+            preconditionFailure("more attempts than the last")
+        }
+
+        private func sendOnce(
+            _ method: HTTPMethod, _ name: String, _ query: [String: String], headers: [String: String], body: [UInt8]
+        ) throws -> S3Answer {
+            var headers = headers
+            headers["host"] = host
+            let request = S3Signature(
+                method: method.rawValue, path: name.isEmpty ? String(root.dropLast(root == "/" ? 0 : 1)) : root + name,
+                query: query, headers: headers, body: body)
+            let signed = request.signedHeaders(try credentials(), region: region, at: Date())
+            let address = base + request.encodedPath + (query.isEmpty ? "" : "?" + request.encodedQuery)
+            let outgoing = try HTTPClient.Request(
+                url: address, method: method, headers: HTTPHeaders(signed.sorted { $0.key < $1.key }.map { ($0, $1) }),
+                body: body.isEmpty && method != .PUT ? nil : .bytes(body))
+            let answer = try HTTPClient.shared.execute(
+                request: outgoing, delegate: ResponseAccumulator(request: outgoing, maxBodySize: Self.longestBody),
+                deadline: .now() + .minutes(5)
+            ).wait()
+            return S3Answer(
+                status: answer.status.code, headers: answer.headers,
+                body: answer.body.map { Array($0.readableBytesView) } ?? [])
+        }
+
+        func expect(
+            _ status: UInt, _ method: HTTPMethod, _ name: String, _ query: [String: String]
+        ) throws -> S3Answer {
+            let answer = try send(method, name, query)
+            guard answer.status == status else { throw failure(answer, name) }
+            return answer
+        }
+
+        func failure(_ answer: S3Answer, _ name: String) -> BackupError {
+            let object = name.isEmpty ? "" : " for '\(name)'"
+            let reason = answer.failure.map { "\($0.code): \($0.message)" } ?? "status \(answer.status)"
+            return BackupError(.storage, "The service at \(place) refused a request\(object): \(reason).")
+        }
+    }
+#endif

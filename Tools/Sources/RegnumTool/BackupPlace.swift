@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The place of a repository of backups on the command line: a folder, or s3://BUCKET/PREFIX.
+
+import Foundation
+import RegnumBackup
+
+/// The place of a repository, as a user writes it.
+enum BackupPlace {
+    case folder(String)
+    case s3(bucket: String, prefix: String)
+
+    init(_ text: String) throws {
+        guard text.hasPrefix("s3://") else {
+            self = .folder(text)
+            return
+        }
+        let parts = text.dropFirst(5).split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let bucket = parts.first, !bucket.isEmpty else {
+            throw Refusal("'\(text)' names no bucket: write s3://BUCKET or s3://BUCKET/PREFIX.")
+        }
+        self = .s3(bucket: String(bucket), prefix: parts.count > 1 ? String(parts[1]) : "")
+    }
+
+    var isFolder: Bool { if case .folder = self { true } else { false } }
+
+    /// The store there. The keys, the region and the address of a service other than Amazon's are in the environment
+    /// variables that Amazon's own tools read.
+    func store() throws -> any BackupStore {
+        switch self {
+        case .folder(let path): return DirectoryStore(URL(fileURLWithPath: path))
+        case .s3(let bucket, let prefix):
+            #if S3
+                let variables = ProcessInfo.processInfo.environment
+                let address = variables["AWS_ENDPOINT_URL_S3"] ?? variables["AWS_ENDPOINT_URL"]
+                let endpoint = address.flatMap { URL(string: $0) }
+                if let address, endpoint?.host == nil {
+                    throw Refusal("AWS_ENDPOINT_URL is not an address: '\(address)'.")
+                }
+                return S3Store(
+                    bucket: bucket, prefix: prefix,
+                    region: variables["AWS_REGION"] ?? variables["AWS_DEFAULT_REGION"] ?? "us-east-1",
+                    endpoint: endpoint)
+            #else
+                throw Refusal(
+                    "This `regnum` was built without S3, for '\(bucket)/\(prefix)': build it with `--traits Encryption,S3`."
+                )
+            #endif
+        }
+    }
+}
