@@ -63,9 +63,9 @@ extension Database {
             byteCount: Self.logByteCount(
                 space, freed.count + unused.count + space.free.extents(in: spilledRuns).count, spilledRuns.count,
                 isSnapshot, sealer), sealer)
+        let ownPages = freed.prefix(ownFreed).reduce(0) { $0 + $1.extent.pageCount }
         let placement = try placeAndLengthen(&space, sealer, spilled: spilledRuns, unused: unused) {
-            sealed.objectCounts.after < sealed.objectCounts.before || sealed.objectCounts.after == 0
-                || sealer.livePages <= freed.prefix(ownFreed).reduce(0) { $0 + $1.extent.pageCount }
+            makesRoom(sealed, freeing: ownPages)
         }
         let level = placement.length.isShort && wanted == .relaxed ? CommitDurability.full : wanted
         let record = makeRecord(

@@ -12,8 +12,9 @@
 //     frees can be used by the next one
 //   any other transaction commits only if it leaves the spare pages, allocated or free
 //
-// A transaction makes room if it deletes more objects than it creates, or frees at least as many pages as it writes. One
-// that leaves no object may use the spare pages too: there is nothing to delete.
+// A transaction makes room if it frees at least as many pages as it writes. One that deletes more objects than it creates
+// may write a few more, because the free log and paths of trees may grow. One that leaves no object may use the spare
+// pages too: there is nothing to delete.
 
 import RegnumSystem
 import Synchronization
@@ -46,6 +47,15 @@ extension Database {
         return min(max(Int(pages) / 8, deletions), max(Int(pages), 8), 128) << 12
     }
 
+    /// True if the transaction, which frees that many pages, may use the spare pages: see above.
+    func makesRoom(_ sealed: Sealed, freeing freed: Int) -> Bool {
+        if sealed.objectCounts.after == 0 { return true }
+        let sealer = sealed.blocks.sealer
+        let written = sealer.livePages + sealer.spilledExtents.reduce(0) { $0 + $1.pageCount }
+        let isDeletion = sealed.objectCounts.after < sealed.objectCounts.before
+        return written <= freed + (isDeletion ? 8 : 0)
+    }
+
     private func noteGroups(_ sealer: Sealer) {
         // Only the holder of the writer lock writes it.
         let pages = sealer.largestGroupPages
@@ -58,7 +68,8 @@ extension Database {
         _ space: inout RecordedSpace, _ sealer: Sealer, spilled: [Extent], unused: [Extent],
         makesRoom: () -> Bool
     ) throws(EngineError) -> Placement {
-        let isSpilled = spaceManager.spilled != nil
+        // A spill that has found no room leaves no runs.
+        let isSpilled = spaceManager.spilled.map { !$0.runs.isEmpty } ?? false
         noteGroups(sealer)
         let placed = try space.free.place(sealer.pageCounts, first: spaceManager.shrinking.moved)
         // Spilled pages that are free now were returned in the meantime.
@@ -70,7 +81,9 @@ extension Database {
             let length = try lengthen(for: space.free, isGrowing: !isSpilled, makesRoom)
             return Placement(pages: placed.pages, runs: placed.runs, unused: returned + skipped, length: length)
         } catch {
-            guard case .system(let system) = error, system.kind == .noSpace, !isSpilled else { throw error }
+            guard case .system(let system) = error, [.noSpace, .fileTooLarge].contains(system.kind), !isSpilled else {
+                throw error
+            }
         }
         // Everything that was placed at the end of the file is cut off again.
         for run in placed.runs { try space.free.release(run) }
@@ -92,10 +105,10 @@ extension Database {
         do throws(SystemError) {
             let now = try file.byteCount()
             guard wanted > now else { return Length(byteCount: now) }
-            if isGrowing, try shortage(allocating: max(wanted, now + Self.growth(now))) == nil {
+            if isGrowing, shortage(allocating: max(wanted, now + Self.growth(now))) == nil {
                 return Length(byteCount: now)
             }
-            guard let shortage = try shortage(allocating: wanted) else { return Length(byteCount: now) }
+            guard let shortage = shortage(allocating: wanted) else { return Length(byteCount: now) }
             guard makesRoom() || leavesSpare(free, fileByteCount: now) else { throw shortage }
             if needed > now { try file.allocate(needed) }
             return Length(byteCount: now, isShort: true)
@@ -111,15 +124,13 @@ extension Database {
         return atEnd >= group || free.run(of: group, below: free.highWater) >= group
     }
 
-    /// Lengthens the file to `byteCount` bytes. Returns the error if there is no space.
-    private func shortage(allocating byteCount: Int) throws(SystemError) -> SystemError? {
+    /// Lengthens the file to `byteCount` bytes. Returns the error if the system refuses it: a full disk, a limit of the
+    /// length of files, or a failure, which a commit that needs no more pages survives.
+    private func shortage(allocating byteCount: Int) -> SystemError? {
         do throws(SystemError) {
             try file.allocate(byteCount)
             return nil
-        } catch {
-            if error.kind == .noSpace { return error }
-            throw error
-        }
+        } catch { return error }
     }
 
     /// Lengthens the file to hold the pages of a spill, without spare pages: the commit checks these.

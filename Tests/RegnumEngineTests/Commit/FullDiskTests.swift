@@ -97,6 +97,46 @@ import Testing
         #expect(IntegrityCheck.run(session.database).isClean)
     }
 
+    /// Also if it writes so much that it would spill.
+    @Test("A deletion of most objects commits on a full disk", arguments: [false, true])
+    func largeDeletion(spills: Bool) throws {
+        let files = files()
+        let first = try make(files, count: 6000)
+        fill(files)
+        _ = try insertUntilFull(first, from: 6000, byteCount: 300)
+        var options = Database.OpenOptions()
+        if spills { options.spillLimits.sealed = 8 << 10...16 << 10 }
+        let session = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: options)
+            .makeSession()
+        try session.beginWrite()
+        let table = try rows(session)
+        let count = table.count
+        for position in stride(from: count - 1, through: 0, by: -1) where position % 8 != 0 {
+            try table.delete(try table.key(atPosition: position))
+        }
+        try session.commitWrite()
+        #expect(try rows(session).count == (count + 7) / 8)
+        #expect(IntegrityCheck.run(session.database).isClean)
+    }
+
+    /// A buffer of objects from which two small ones go for each large one that comes.
+    @Test("Replacing small objects by large ones leaves the spare pages")
+    func growingReplacements() throws {
+        let files = files()
+        let session = try make(files, count: 400)
+        fill(files)
+        _ = try insertUntilFull(session, from: 400, byteCount: 300)
+        for id in 10_000..<10_400 {
+            guard try rows(session).count > 2 else { break }
+            try session.beginWrite()
+            let table = try rows(session)
+            for _ in 0..<2 { try table.delete(try table.key(atPosition: 0)) }
+            try SpaceTests.insert(table, id, 20_000)
+            do { try session.commitWrite() } catch EngineError.system(let error) { #expect(error.kind == .noSpace) }
+        }
+        for _ in 0..<3 { try delete(session, at: 0) }
+    }
+
     @Test("A process that opens the full file can delete, and its first attempt succeeds")
     func otherProcess() throws {
         let files = files()
