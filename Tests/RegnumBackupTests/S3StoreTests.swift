@@ -63,8 +63,8 @@
             }
             let found = try page(
                 "<IsTruncated>true</IsTruncated><NextContinuationToken>a&amp;b</NextContinuationToken>"
-                    + "<Contents><Key>x/1</Key></Contents><Contents><Key>x%2F%20y</Key></Contents>")
-            #expect(found.keys == ["x/1", "x/ y"])
+                    + "<Contents><Key>x/1</Key></Contents><Contents><Key>x%2F+%2By</Key></Contents>")
+            #expect(found.keys == ["x/1", "x/ +y"])
             #expect(found.next == "a&b")
             #expect(try page("<IsTruncated>false</IsTruncated>").next == nil)
             #expect(throws: BackupError.self) { try page("<IsTruncated>true</IsTruncated>") }
@@ -83,7 +83,7 @@
 
         @Test("Objects are put once, read in whole and in part, listed and deleted")
         func calls() throws {
-            let prefix = UUID().uuidString
+            let prefix = "a +ü/" + UUID().uuidString
             let store = try store(prefix)
             #expect(try store.list("") == [])
             #expect(try store.get("a/b") == nil)
@@ -109,6 +109,14 @@
             #expect(try self.store(prefix).list("a/") == ["a/c/d"])
         }
 
+        @Test("Credentials do not show their secrets")
+        func secrets() {
+            let credentials = S3Credentials(accessKeyID: "key", secretAccessKey: "hidden", sessionToken: "hidden too")
+            var text = "\(credentials) \(String(reflecting: credentials))"
+            dump(credentials, to: &text)
+            #expect(text.contains("key") && !text.contains("hidden"))
+        }
+
         @Test("A list of more than one page is complete")
         func pages() throws {
             let store = try store()
@@ -120,6 +128,7 @@
         func errors() throws {
             let store = try store(bucket: "missing")
             #expect(throws: BackupError.self) { try store.get("a") }
+            #expect(throws: BackupError.self) { try store.byteCount(of: "a") }
             #expect(throws: BackupError.self) { try store.putIfAbsent("a", [1]) }
             #expect(throws: BackupError.self) { try store.list("") }
             let closed = S3Store(bucket: "b", endpoint: URL(string: "http://127.0.0.1:9")) {

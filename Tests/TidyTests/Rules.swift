@@ -59,7 +59,8 @@ enum Rules {
             "RealmSwift": standard.union(foundation).union(["Regnum"]),
             "RegnumInspect": standard.union(foundation).union(engine)
                 .union(["RegnumQuery", "RegnumObservation", "Regnum"]),
-            "RegnumBackup": standard.union(foundation).union(engine),
+            "RegnumBackup": standard.union(foundation).union(engine)
+                .union(["FoundationXML", "Crypto", "AsyncHTTPClient", "NIOCore", "NIOHTTP1"]),
             "RegnumStudio": standard.union(foundation).union(engine).union(["RegnumQuery", "RegnumInspect"]),
             "RegnumMerge": ["Swift"],
             "RegnumRealmFile": standard.union(foundation).union(["RegnumSystem", "_CryptoExtras"]),

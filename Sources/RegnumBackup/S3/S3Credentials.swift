@@ -5,7 +5,7 @@
     internal import Foundation
 
     /// The keys of an account that may read, write, list and delete the objects of a bucket.
-    public struct S3Credentials: Sendable {
+    public struct S3Credentials: Sendable, CustomStringConvertible, CustomReflectable {
         public var accessKeyID: String
         public var secretAccessKey: String
         /// Of temporary credentials.
@@ -16,6 +16,10 @@
             self.secretAccessKey = secretAccessKey
             self.sessionToken = sessionToken
         }
+
+        /// Without the secrets.
+        public var description: String { "S3Credentials(\(accessKeyID))" }
+        public var customMirror: Mirror { Mirror(self, children: ["accessKeyID": accessKeyID]) }
 
         /// The keys in the environment variables `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`.
         /// Throws `BackupError` with the code `.storage` if one of the first two is missing.

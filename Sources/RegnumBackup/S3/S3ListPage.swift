@@ -17,7 +17,8 @@
             let reader = Reader()
             let parser = XMLParser(data: Data(xml))
             parser.delegate = reader
-            isComplete = parser.parse()
+            // The parser closes elements that the text leaves open.
+            isComplete = parser.parse() && !reader.hasFailed && parser.parserError == nil
             texts = reader.texts
         }
 
@@ -25,7 +26,10 @@
 
         private final class Reader: NSObject, XMLParserDelegate {
             var texts: [String: [String]] = [:]
+            private(set) var hasFailed = false
             private var text = ""
+
+            func parser(_ parser: XMLParser, parseErrorOccurred error: any Error) { hasFailed = true }
 
             func parser(
                 _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
@@ -54,7 +58,11 @@
             guard fields.isComplete, let isTruncated = fields["IsTruncated"].first else {
                 throw BackupError(.storage, "The service's list of objects cannot be read.")
             }
-            keys = fields["Key"].map { $0.removingPercentEncoding ?? $0 }
+            // Encoded as in a form: a space is a plus sign.
+            keys = fields["Key"].map {
+                let key = $0.replacing("+", with: " ")
+                return key.removingPercentEncoding ?? key
+            }
             next = isTruncated == "true" ? fields["NextContinuationToken"].first : nil
             if isTruncated == "true", next == nil {
                 throw BackupError(.storage, "The service's list of objects ends without a token for the rest.")

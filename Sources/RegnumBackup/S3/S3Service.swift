@@ -13,6 +13,8 @@
         var status: UInt
         var headers: HTTPHeaders
         var body: [UInt8]
+        /// True if an earlier attempt may have been carried out.
+        var isRepeated = false
 
         /// `NoSuchKey`, `AccessDenied` and the like, with the service's sentence; nil if there is none.
         var failure: (code: String, message: String)? {
@@ -38,23 +40,31 @@
         /// Larger answers are an error.
         private static let longestBody = 1 << 30
         private static let attempts = 4
+        /// Never shut down: it belongs to the process. A redirection would send signed headers to another host.
+        private static let client: HTTPClient = {
+            var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+            configuration.connectionPool.idleTimeout = .seconds(5)
+            return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        }()
 
         init(
             bucket: String, region: String, endpoint: URL?, credentials: @escaping @Sendable () throws -> S3Credentials
         ) {
             self.region = region
             self.credentials = credentials
-            place = endpoint.map { "\($0.absoluteString) (bucket \(bucket))" } ?? "s3://\(bucket)"
             if let endpoint {
                 let name = endpoint.host() ?? "localhost"
                 host = endpoint.port.map { "\(name):\($0)" } ?? name
                 base = "\(endpoint.scheme ?? "https")://\(host)"
                 let path = endpoint.path(percentEncoded: false)
                 root = (path.hasSuffix("/") ? path : path + "/") + bucket + "/"
+                // Without the user's name and password.
+                place = "\(base) (bucket \(bucket))"
             } else {
                 host = "\(bucket).s3.\(region).amazonaws.com"
                 base = "https://\(host)"
                 root = "/"
+                place = "s3://\(bucket)"
             }
         }
 
@@ -63,22 +73,17 @@
             _ method: HTTPMethod, _ name: String, _ query: [String: String] = [:], headers: [String: String] = [:],
             body: [UInt8] = []
         ) throws -> S3Answer {
+            let credentials = try credentials()
             var pause: UInt64 = 100_000_000
             for attempt in 1... {
                 let isLast = attempt == Self.attempts
                 do {
-                    let answer = try sendOnce(method, name, query, headers: headers, body: body)
-                    // Not carried out. Any other failure of a PUT is not repeated: the first attempt may have put the
-                    // object, and the second would find it.
-                    let isRefused = [429, 503].contains(answer.status) || answer.status == 409 && method == .PUT
-                    let isRepeatable = isRefused || answer.status >= 500 && method != .PUT
-                    if isLast || !isRepeatable { return answer }
-                } catch let error as BackupError {
-                    throw error
+                    var answer = try sendOnce(method, name, query, headers, body, credentials)
+                    answer.isRepeated = attempt > 1
+                    // 409: another conditional request for the name was in progress.
+                    if isLast || !(answer.status >= 500 || [409, 429].contains(answer.status)) { return answer }
                 } catch {
-                    if isLast || method == .PUT {
-                        throw BackupError(.storage, "The service at \(place) did not answer: \(error).")
-                    }
+                    if isLast { throw BackupError(.storage, "The service at \(place) did not answer: \(error).") }
                 }
                 CurrentThread.sleep(nanoseconds: pause)
                 pause *= 4
@@ -87,21 +92,22 @@
         }
 
         private func sendOnce(
-            _ method: HTTPMethod, _ name: String, _ query: [String: String], headers: [String: String], body: [UInt8]
+            _ method: HTTPMethod, _ name: String, _ query: [String: String], _ headers: [String: String],
+            _ body: [UInt8], _ credentials: S3Credentials
         ) throws -> S3Answer {
             var headers = headers
             headers["host"] = host
             let request = S3Signature(
                 method: method.rawValue, path: name.isEmpty ? String(root.dropLast(root == "/" ? 0 : 1)) : root + name,
                 query: query, headers: headers, body: body)
-            let signed = request.signedHeaders(try credentials(), region: region, at: Date())
+            let signed = request.signedHeaders(credentials, region: region, at: Date())
             let address = base + request.encodedPath + (query.isEmpty ? "" : "?" + request.encodedQuery)
             let outgoing = try HTTPClient.Request(
                 url: address, method: method, headers: HTTPHeaders(signed.sorted { $0.key < $1.key }.map { ($0, $1) }),
                 body: body.isEmpty && method != .PUT ? nil : .bytes(body))
-            let answer = try HTTPClient.shared.execute(
+            let answer = try Self.client.execute(
                 request: outgoing, delegate: ResponseAccumulator(request: outgoing, maxBodySize: Self.longestBody),
-                deadline: .now() + .minutes(5)
+                deadline: .now() + .minutes(30)
             ).wait()
             return S3Answer(
                 status: answer.status.code, headers: answer.headers,
@@ -118,7 +124,10 @@
 
         func failure(_ answer: S3Answer, _ name: String) -> BackupError {
             let object = name.isEmpty ? "" : " for '\(name)'"
-            let reason = answer.failure.map { "\($0.code): \($0.message)" } ?? "status \(answer.status)"
+            let reason =
+                answer.failure.map { "\($0.code): \($0.message)" }
+                ?? (300..<400 ~= answer.status
+                    ? "it is at another address or in another region" : "status \(answer.status)")
             return BackupError(.storage, "The service at \(place) refused a request\(object): \(reason).")
         }
     }

@@ -20,8 +20,8 @@
     /// ```
     ///
     /// Any thread, but not an asynchronous function: calls block until the service has answered. Errors are `BackupError`
-    /// with the code `.storage`. Reading, listing and deleting are repeated a few times if the service is busy or does
-    /// not answer. The product needs the trait `S3`.
+    /// with the code `.storage`. Requests are repeated a few times if the service is busy or does not answer. Redirections
+    /// are errors: the endpoint and the region must be those of the bucket. The product needs the trait `S3`.
     public final class S3Store: BackupStore {
         private let service: S3Service
         private let prefix: String
@@ -46,8 +46,12 @@
                 var query = ["list-type": "2", "encoding-type": "url", "prefix": self.prefix + prefix]
                 query["continuation-token"] = token
                 let page = try S3ListPage(xml: service.expect(200, .GET, "", query).body)
-                let found = page.keys.filter { $0.hasPrefix(self.prefix) }
-                names += found.map { String($0.dropFirst(self.prefix.count)) }
+                for key in page.keys {
+                    guard key.hasPrefix(self.prefix) else {
+                        throw BackupError(.storage, "The service's list has a name without the prefix: '\(key)'.")
+                    }
+                    names.append(String(key.dropFirst(self.prefix.count)))
+                }
                 token = page.next
             } while token != nil
             return names
@@ -55,16 +59,19 @@
 
         public func byteCount(of name: String) throws -> Int? {
             let answer = try service.send(.HEAD, prefix + name)
-            if answer.status == 404 { return nil }
+            // This answer has no body, so it does not say whether the bucket is missing.
+            if answer.status == 404 { return try get(name, range: 0..<1) == nil ? nil : get(name)?.count }
             guard answer.status == 200, let count = answer.headers.first(name: "content-length").flatMap({ Int($0) })
             else { throw service.failure(answer, prefix + name) }
             return count
         }
 
-        public func get(_ name: String) throws -> [UInt8]? {
-            let answer = try service.send(.GET, prefix + name)
+        public func get(_ name: String) throws -> [UInt8]? { try read(prefix + name) }
+
+        private func read(_ name: String) throws -> [UInt8]? {
+            let answer = try service.send(.GET, name)
             if answer.status == 404, !answer.isBucketMissing { return nil }
-            guard answer.status == 200 else { throw service.failure(answer, prefix + name) }
+            guard answer.status == 200 else { throw service.failure(answer, name) }
             return answer.body
         }
 
@@ -100,7 +107,8 @@
             let answer = try service.send(.PUT, name, headers: ["if-none-match": "*"], body: bytes)
             switch answer.status {
             case 200: return true
-            case 412: return false
+            // A repeated request finds what the first one has put.
+            case 412: return try answer.isRepeated && read(name) == bytes
             default: throw service.failure(answer, name)
             }
         }
