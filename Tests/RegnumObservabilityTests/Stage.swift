@@ -69,7 +69,7 @@
 
         /// Waits until the condition holds, for hours if need be.
         static func wait(until isTrue: () -> Bool) {
-            for _ in 0..<1_440_000 where !isTrue() { Thread.sleep(forTimeInterval: 0.01) }
+            while !isTrue() { Thread.sleep(forTimeInterval: 0.01) }
         }
     }
 

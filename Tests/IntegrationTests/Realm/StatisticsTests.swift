@@ -159,7 +159,7 @@ struct StatisticsTests {
                 _ = try? Realm(configuration: configuration).write {}
                 done.signal()
             }
-            for _ in 0..<1_440_000 where realm.statistics.blockedWriters.isEmpty { Thread.sleep(forTimeInterval: 0.01) }
+            while realm.statistics.blockedWriters.isEmpty { Thread.sleep(forTimeInterval: 0.01) }
             let statistics = realm.statistics
             #expect(statistics.blockedWriters.count == 1)
             let blocked = try #require(statistics.blockedWriters.first)
@@ -217,7 +217,7 @@ struct StatisticsTests {
                 let found = Realm.statistics.first { $0.name == name }
                 #expect(found?.totals == realm.statistics.totals)
             }
-            for _ in 0..<1_440_000 where Realm.statistics.contains(where: { $0.name == name }) {
+            while Realm.statistics.contains(where: { $0.name == name }) {
                 Thread.sleep(forTimeInterval: 0.01)
             }
             let realm = try Realm(configuration: configuration)
