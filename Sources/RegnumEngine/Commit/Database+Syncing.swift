@@ -49,7 +49,7 @@ extension Database {
     }
 
     /// The current failure counts. Call inside the monitor.
-    var failures: CommitQueue.Failures { CommitQueue.Failures(own: queue.failures, all: shared?.syncCounts) }
+    var failures: CommitQueue.Failures { CommitQueue.Failures(own: queue.failures, all: shared?.failureCount) }
 
     /// If a sync has failed, in this process or another, since the first of the relaxed commits that wait for a sync,
     /// marks all of these for rewriting. Call inside the monitor.

@@ -44,11 +44,11 @@ extension Database {
             || header.isIdentified(at: reader.fileBase + FormatLimits.headerCopyByteOffset)
     }
 
-    /// True if a sync of this process, or of another one that has the file open, has failed or may have failed.
+    /// True if a sync of this process, or of another one that has the file open, is known to have failed.
     private var hasSyncFailed: Bool {
         queue.monitor.withLock {
             let failures = self.failures
-            return failures.own > 0 || (failures.all?.sum ?? 0) > 0 || queue.failure != nil
+            return failures.own > 0 || (failures.all ?? 0) > 0 || queue.failure != nil
         }
     }
 

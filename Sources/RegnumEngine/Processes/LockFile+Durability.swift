@@ -9,8 +9,7 @@
 //
 // A process that catches up with commits that are not durable reads the slots before the number of failures, so it sees
 // the one or the other. While another process is syncing, or if it has ended in a sync, the result is unknown, and
-// counts as a failure for a process that catches up. It is none for processes that are syncing commits of their own:
-// the system tells them.
+// counts as a failure.
 
 import RegnumSystem
 
@@ -43,46 +42,32 @@ extension LockFile {
         guard isMapped else { return false }
         // Before the numbers of failures: see above.
         if (0..<slotsInUse).contains(where: { $0 != slot && isSyncing($0) }) { return true }
-        guard let noted = word(at: Self.unsyncedFailuresOffset).checked, let now = syncCounts else { return false }
-        return noted != now.sum
+        guard let noted = word(at: Self.unsyncedFailuresOffset).checked,
+            let now = word(at: Self.failuresOffset).checked
+        else { return false }
+        return noted != now
     }
 
     func isSyncing(_ slot: Int) -> Bool { pinWord(slot, Self.syncingWord).value > 0 }
 
-    /// Counts a sync in which the process of that slot ended. Requires accessible memory (`isMapped`) and the lock of the
-    /// slot.
-    func takeUnknownSync(ofDead slot: Int) {
-        if isSyncing(slot) { increment(Self.unknownSyncsOffset) }
+    /// Records a failure if the process of that slot ended in a sync. Requires accessible memory (`isMapped`) and the
+    /// lock of the slot.
+    func takeFailure(ofDead slot: Int) {
+        if isSyncing(slot) { countFailure() }
     }
 
-    /// Counts of syncs, of all processes.
-    struct SyncCounts: Equatable {
-        var failed: UInt64
-        /// Of processes that ended in them.
-        var unknown: UInt64
+    /// Number of failed syncs; nil if the file is damaged.
+    var failureCount: UInt64? { isMapped ? word(at: Self.failuresOffset).checked : nil }
 
-        var sum: UInt64 { (failed &+ unknown) & LockFile.countMask }
-    }
-
-    /// Nil if the file is damaged.
-    var syncCounts: SyncCounts? {
-        guard isMapped, let failed = word(at: Self.failuresOffset).checked,
-            let unknown = word(at: Self.unknownSyncsOffset).checked
-        else { return nil }
-        return SyncCounts(failed: failed, unknown: unknown)
-    }
-
-    /// Records that a commit that is not durable was published, with only durable ones before it. Its pages were
-    /// written after the counts were read.
-    func noteUnsynced(_ counts: SyncCounts?) {
-        if let counts, isMapped { word(at: Self.unsyncedFailuresOffset).value = counts.sum }
+    /// Records that a commit that is not durable was published, with only durable ones before it, after `failures`
+    /// failed syncs.
+    func noteUnsynced(_ failures: UInt64?) {
+        if let failures, isMapped { word(at: Self.unsyncedFailuresOffset).value = failures }
     }
 
     func noteFailure() {
-        if isMapped { increment(Self.failuresOffset) }
+        if isMapped { countFailure() }
     }
 
-    fileprivate static let countMask: UInt64 = 1 << 47 - 1
-
-    private func increment(_ offset: Int) { word(at: offset).update { (($0 ?? 0) + 1) & Self.countMask } }
+    private func countFailure() { word(at: Self.failuresOffset).update { (($0 ?? 0) + 1) & (1 << 47 - 1) } }
 }

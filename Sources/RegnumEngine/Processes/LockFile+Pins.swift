@@ -87,7 +87,7 @@ extension LockFile {
                     // A slot is claimed only with this lock, and its new owner clears it too.
                     if try database.tryLock(byte: Self.firstSlotByte + i) {
                         if isMapped {
-                            takeUnknownSync(ofDead: i)
+                            takeFailure(ofDead: i)
                             clearSlot(i)
                         }
                         database.unlock(byte: Self.firstSlotByte + i)

@@ -15,8 +15,7 @@
 //      528    8  the last writer: number of its slot + 1 (atomic)
 //      536    8  number of the last version known to be durable (atomic)
 //      544    8  number of failed syncs, in all processes (atomic)
-//      552    8  the sum of that number and the next when the first commit was made that is not durable yet (atomic)
-//      560    8  number of syncs whose process ended before it recorded the result (atomic)
+//      552    8  that number when the first commit was made that is not durable yet (atomic)
 //     4096  256 process slots of 1,024 bytes:
 //              0    8  oldest pin if the 62 below do not suffice: every version from it on is kept (atomic)
 //              8  496  pinned versions, 0 = none (atomic)
@@ -65,7 +64,6 @@ final class LockFile: @unchecked Sendable {
     static let durableOffset = 536
     static let failuresOffset = 544
     static let unsyncedFailuresOffset = 552
-    static let unknownSyncsOffset = 560
     static let instanceOffset = 96
     static let magic: UInt64 = 0x0000_0006_4B43_4C52
     static let writerByte = 1 << 62
@@ -253,7 +251,6 @@ final class LockFile: @unchecked Sendable {
         if let durable { word(at: Self.durableOffset).value = durable }
         word(at: Self.failuresOffset).value = hasFailed ? 1 : 0
         word(at: Self.unsyncedFailuresOffset).value = 0
-        word(at: Self.unknownSyncsOffset).value = 0
         slotsInUse = 0
         try claimSlot()
     }
@@ -352,7 +349,7 @@ final class LockFile: @unchecked Sendable {
                 }
                 // The file may have been truncated in the meantime.
                 guard isMapped else { break }
-                takeUnknownSync(ofDead: i)
+                takeFailure(ofDead: i)
                 clearSlot(i)
                 pinWord(i, Self.processWord).value = UInt64(CurrentProcess.id)
                 slot = i
@@ -502,10 +499,10 @@ final class LockFile: @unchecked Sendable {
         slotsInUse = Self.slotCount
         self.newest = newest
         word(at: Self.lastWriterOffset).value = UInt64(slot + 1)
-        for offset in [Self.failuresOffset, Self.unknownSyncsOffset] where word(at: offset).checked == nil {
-            word(at: offset).value = 0
+        if failureCount == nil { word(at: Self.failuresOffset).value = 0 }
+        if word(at: Self.unsyncedFailuresOffset).checked == nil {
+            word(at: Self.unsyncedFailuresOffset).value = failureCount ?? 0
         }
-        if word(at: Self.unsyncedFailuresOffset).checked == nil { noteUnsynced(syncCounts) }
         writeHead(header)
     }
 }

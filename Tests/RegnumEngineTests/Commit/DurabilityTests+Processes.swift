@@ -197,33 +197,6 @@ extension DurabilityTests {
         #expect(rows != [4])
     }
 
-    /// The system reports a failure to a process that has the file open: it needs no other sign.
-    @Test("The end of a process in a sync fails no commit of another process")
-    func endedInSyncElsewhere() throws {
-        let files = files()
-        let hooked = HookedFileSystem(files)
-        var first: Session? = try makeFile(files)
-        let other = try Database.openAsOtherProcess(path: Self.path, fileSystem: hooked, options: options())
-            .makeSession()
-        let shared = try #require(first?.database.shared)
-        let slot = shared.slot
-        shared.pinWord(slot, LockFile.syncingWord).value = 1
-        files.crashAfterCall(files.operationCount)
-        first = nil
-        files.crashAfterCall(.max)
-        var third: Session?
-        hooked.before = { call, path in
-            guard call == .sync, path == Self.path, third == nil else { return }
-            // It takes the slot of the first process.
-            #expect(throws: Never.self) { third = try self.open(files).makeSession() }
-        }
-        try insert(other, 0, .full)
-        hooked.before = { _, _ in }
-        #expect(third?.database.shared?.slot == slot)
-        #expect(third?.database.shared?.syncCounts == LockFile.SyncCounts(failed: 0, unknown: 1))
-        #expect(try count(files) == 1)
-    }
-
     @Test("If the next writer's sync fails too, nothing counts as durable, and the writer after it writes again")
     func failedTwice() throws {
         for seed in UInt64(1)...8 {
