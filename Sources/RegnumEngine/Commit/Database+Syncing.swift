@@ -167,8 +167,7 @@ extension Database {
     func syncFile() throws(SystemError) {
         let begin = MonotonicClock.now()
         defer { counters.noteSync(since: begin) }
-        func sync() throws(SystemError) { try notingFailure { () throws(SystemError) in try file.sync(.data) } }
-        if let shared, options.mutant != .syncNotShown { try shared.whileSyncing(sync) } else { try sync() }
+        try notingFailure { () throws(SystemError) in try file.sync(.data) }
     }
 
     /// Starts writeback of pages that were just written.

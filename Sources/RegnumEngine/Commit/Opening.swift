@@ -184,14 +184,10 @@ struct Opening {
         let slots = try readSlots(protection)
         if slots.contains(where: { $0.slot.version == number }) { return true }
         guard let last = slots.map(\.slot.version).max(), last > number else { return false }
-        do throws(SystemError) {
-            try shared.whileSyncing { () throws(SystemError) in
-                do throws(SystemError) { try file.sync(.data) } catch {
-                    shared.noteFailure()
-                    throw error
-                }
-            }
-        } catch { throw .system(error) }
+        do { try file.sync(.data) } catch {
+            shared.noteFailure()
+            throw .system(error)
+        }
         shared.newest = last
         return true
     }

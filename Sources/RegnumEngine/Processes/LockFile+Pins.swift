@@ -77,8 +77,7 @@ extension LockFile {
         let shown = (0..<slotsInUse).compactMap { i -> Shown? in
             if i == slot { return nil }
             let words = (0...Self.pinsPerSlot).map { pinWord(i, $0).checked }
-            guard isSyncing(i) || words.contains(where: { $0 != 0 }) else { return nil }
-            return (i, pinWord(i, Self.processWord).value, words, shownFailed(of: i))
+            return words.contains { $0 != 0 } ? (i, pinWord(i, Self.processWord).value, words, shownFailed(of: i)) : nil
         }
         var others: [OtherPins] = []
         do {
@@ -86,15 +85,11 @@ extension LockFile {
                 guard try database.isLocked(byte: Self.firstSlotByte + i) else {
                     // A slot is claimed only with this lock, and its new owner clears it too.
                     if try database.tryLock(byte: Self.firstSlotByte + i) {
-                        if isMapped {
-                            takeFailure(ofDead: i)
-                            clearSlot(i)
-                        }
+                        if isMapped { clearSlot(i) }
                         database.unlock(byte: Self.firstSlotByte + i)
                     }
                     continue
                 }
-                guard words.contains(where: { $0 != 0 }) else { continue }
                 let isDamaged = words.contains { $0 == nil }
                 others.append(
                     OtherPins(

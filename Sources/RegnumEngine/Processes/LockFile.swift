@@ -24,8 +24,6 @@
 //            520    8  when the process began to write, in milliseconds of the machine's clock; 0 if it is not writing
 //            528   16  failed commits that the process still shows: highest number, first page after all of them;
 //                      0 if none (atomic; `LockFile+FailedCommits.swift`)
-//            544    8  syncs of the database file whose result the process has not recorded yet (atomic;
-//                      `LockFile+Durability.swift`)
 //
 // Processes that want to be notified of commits watch this file. A writer notifies them by writing the byte at 1024,
 // whose value has no meaning.
@@ -62,8 +60,8 @@ final class LockFile: @unchecked Sendable {
     private static let bellOffset = 1024
     private static let lastWriterOffset = 528
     static let durableOffset = 536
-    static let failuresOffset = 544
-    static let unsyncedFailuresOffset = 552
+    private static let failuresOffset = 544
+    private static let unsyncedFailuresOffset = 552
     static let instanceOffset = 96
     static let magic: UInt64 = 0x0000_0006_4B43_4C52
     static let writerByte = 1 << 62
@@ -349,7 +347,6 @@ final class LockFile: @unchecked Sendable {
                 }
                 // The file may have been truncated in the meantime.
                 guard isMapped else { break }
-                takeFailure(ofDead: i)
                 clearSlot(i)
                 pinWord(i, Self.processWord).value = UInt64(CurrentProcess.id)
                 slot = i
@@ -362,11 +359,11 @@ final class LockFile: @unchecked Sendable {
         throw .limit("More than \(Self.slotCount) processes have the file open.")
     }
 
-    func clearSlot(_ i: Int) { for word in 0...Self.syncingWord { pinWord(i, word).value = 0 } }
+    func clearSlot(_ i: Int) { for word in 0...Self.failedEndWord { pinWord(i, word).value = 0 } }
 
     // MARK: Words
 
-    func word(at offset: Int) -> Word { Word(base, at: offset, of: instance) }
+    private func word(at offset: Int) -> Word { Word(base, at: offset, of: instance) }
 
     /// True if the bytes are of the instance that this process has joined.
     var isInstanceKept: Bool { slot < 0 || Self.instance(base) == instance }
@@ -489,6 +486,36 @@ final class LockFile: @unchecked Sendable {
         word(at: 512).value = number
         if isDurable { word(at: Self.durableOffset).value = number }
         ring()
+    }
+
+    /// May be called without the writer lock: another process may have recorded a newer version by now.
+    func noteDurable(_ number: UInt64) {
+        if isMapped { word(at: Self.durableOffset).update { $0.map { $0 >= number } == true ? nil : number } }
+    }
+
+    /// Number of failed syncs; nil if the file is damaged.
+    var failureCount: UInt64? { isMapped ? word(at: Self.failuresOffset).checked : nil }
+
+    /// The last version known to be durable; nil if the file is damaged.
+    var durable: UInt64? { isMapped ? word(at: Self.durableOffset).checked : nil }
+
+    /// True if a sync has failed since the first commit that is not durable. The number noted may be that of an earlier
+    /// commit: if no sync has failed since that one, none has failed since the later one.
+    var hasFailedSinceUnsynced: Bool {
+        guard isMapped, let noted = word(at: Self.unsyncedFailuresOffset).checked,
+            let now = word(at: Self.failuresOffset).checked
+        else { return false }
+        return noted != now
+    }
+
+    /// Records that a commit that is not durable was published, with only durable ones before it, after `failures`
+    /// failed syncs.
+    func noteUnsynced(_ failures: UInt64?) {
+        if let failures, isMapped { word(at: Self.unsyncedFailuresOffset).value = failures }
+    }
+
+    func noteFailure() {
+        if isMapped { word(at: Self.failuresOffset).update { (($0 ?? 0) + 1) & (1 << 47 - 1) } }
     }
 
     /// Rewrites the header after damage. Pins of other processes count as unknown until they publish them again.

@@ -139,64 +139,6 @@ extension DurabilityTests {
         }
     }
 
-    /// A process opens the file between the failed sync of another one and its record: the system does not tell it of
-    /// the failure, and the number of failures does not yet. Or the other one ends in between. Returns the number of
-    /// rows after a power loss that follows a full commit.
-    private func openAfterFailedSync(
-        endsThere: Bool, _ mutant: ProtocolMutant? = nil, seed: UInt64
-    ) throws -> Set<Int> {
-        let files = files(seed)
-        let hooked = HookedFileSystem(files)
-        _ = try makeFile(files)
-        var options = options()
-        options.mutant = mutant
-        var first: Session? = try Database.openAsOtherProcess(path: Self.path, fileSystem: hooked, options: options)
-            .makeSession()
-        for id in 0..<3 { try insertLarge(try #require(first), id) }
-        var rows: Set<Int> = []
-        func writeNext() throws {
-            try insert(try open(files).makeSession(), 3, .full)
-            var random = SeededRandom(seed: seed)
-            for model in LossModel.allCases {
-                let found = try? count(files.crash(model: model, random: &random))
-                rows.insert(found ?? -1)
-            }
-        }
-        failNextSync(files)
-        hooked.after = { call, _ in
-            guard call == .failedSync else { return }
-            files.failure = nil
-            if endsThere { return files.crashAfterCall(files.operationCount) }
-            #expect(throws: Never.self) { try writeNext() }
-        }
-        #expect(throws: EngineError.self) { try first?.database.makeDurable() }
-        hooked.after = { _, _ in }
-        if endsThere {
-            first = nil
-            files.crashAfterCall(.max)
-            try writeNext()
-        }
-        return rows
-    }
-
-    @Test(
-        "A process that opens the file between a failed sync and its record rewrites the pages",
-        arguments: [false, true])
-    func failedBeforeOpening(endsThere: Bool) throws {
-        for seed in UInt64(1)...8 {
-            #expect(try openAfterFailedSync(endsThere: endsThere, seed: seed) == [4], "seed \(seed)")
-        }
-    }
-
-    @Test("The test reveals a sync that the lock file does not show", arguments: [false, true])
-    func syncNotShown(endsThere: Bool) throws {
-        var rows: Set<Int> = []
-        for seed in UInt64(1)...8 {
-            rows.formUnion(try openAfterFailedSync(endsThere: endsThere, .syncNotShown, seed: seed))
-        }
-        #expect(rows != [4])
-    }
-
     @Test("If the next writer's sync fails too, nothing counts as durable, and the writer after it writes again")
     func failedTwice() throws {
         for seed in UInt64(1)...8 {
