@@ -17,9 +17,9 @@ extension BackupRepository {
         case waiting(any Error)
     }
 
-    /// Makes a backup of each version of the database file at `fileURL` until `isEnded` returns true, which is asked at
-    /// least ten times per second. A process that is killed can be started again at any time: it continues with what is
-    /// in the repository. Two such processes exclude each other: the second one waits.
+    /// Makes a backup of each version of the database file at `fileURL` until `isEnded` returns true. Calls `isEnded`
+    /// at least ten times per second. A killed process can be started again at any time; it continues from the last
+    /// backup in the repository. If two processes follow, the second one waits.
     ///
     /// The file is kept open as by a process that may write it, which needs the permission to write to it and to its
     /// folder. Nothing is written to it, unless it has to be recovered after a crash. A version is only kept while it is

@@ -82,7 +82,7 @@ extension BackupRepository {
         var names: Set<String> = []
         private var segments: Set<Manifest.Segment> = []
 
-        /// Consecutive backups share most segments, each of which is read once.
+        /// Reads each segment once: consecutive backups share most of them.
         mutating func add(_ manifest: Manifest, _ objects: ObjectAccess) throws {
             var maps: Set<PackName> = []
             var packs: Set<PackName> = []

@@ -64,21 +64,8 @@ extension BackupRepository {
         do {
             if try fileSystem.status(path) != nil { throw EngineError.fileExists(path: path) }
             let map = try objects.map(manifest)
-            let made = try TemporaryFile.make(beside: path, permissions: 0o600, in: fileSystem)
-            var isRenamed = false
-            do {
-                try fill(made.file, manifest, map, progress)
-                try made.file.sync(.full)
-                try fileSystem.renameIfAbsent(made.path, to: path)
-                isRenamed = true
-                try fileSystem.syncName(of: path)
-                made.file.close()
-            } catch {
-                if isRenamed { made.file.close() } else { made.remove() }
-                if let system = error as? SystemError, system.kind == .exists {
-                    throw EngineError.fileExists(path: path)
-                }
-                throw error
+            try TemporaryFile.publish(at: path, permissions: 0o600, in: fileSystem) { file in
+                try fill(file, manifest, map, progress)
             }
         } catch { throw BackupError.converting(error, path: path) }
     }

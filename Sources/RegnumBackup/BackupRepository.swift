@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A repository: backups of one database in a store, each of which can be restored on its own. A backup stores only the
-// blocks that no earlier one has.
+// A repository: the backups of one database, in a store. Each backup can be restored on its own. It stores only the
+// blocks that no earlier backup has.
 //
 //   repository                  u64 "RGNBKUP" · u32 format, 1 · 2 u64 seed of the hashes · i64 time · digest; a copy in
 //                               copies/repository

@@ -52,8 +52,8 @@ public final class DirectoryStore: BackupStore {
         return names
     }
 
-    /// True for a symbolic link. A list does not follow one to a folder: what is there is not of this store, and would
-    /// be deleted with its objects.
+    /// True for a symbolic link. Lists do not follow links to folders: the files there do not belong to this store, and
+    /// would be deleted with its objects.
     private static func isLink(_ path: String) -> Bool {
         (try? FileManager.default.destinationOfSymbolicLink(atPath: path)) != nil
     }

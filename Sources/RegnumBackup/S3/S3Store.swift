@@ -59,8 +59,11 @@
 
         public func byteCount(of name: String) throws -> Int? {
             let answer = try service.send(.HEAD, prefix + name)
-            // This answer has no body, so it does not say whether the bucket is missing.
-            if answer.status == 404 { return try get(name, range: 0..<1) == nil ? nil : get(name)?.count }
+            if answer.status == 404 {
+                // This answer has no body: only a GET says, by an error, that the bucket is missing.
+                _ = try get(name, range: 0..<1)
+                return nil
+            }
             guard answer.status == 200, let count = answer.headers.first(name: "content-length").flatMap({ Int($0) })
             else { throw service.failure(answer, prefix + name) }
             return count

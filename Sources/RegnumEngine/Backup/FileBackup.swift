@@ -27,26 +27,16 @@ package enum FileBackup {
     ) throws -> UInt64 {
         if try fileSystem.status(path) != nil { throw EngineError.fileExists(path: path) }
         let image = try VersionImage(newestOf: database)
-        let made: TemporaryFile
-        do throws(SystemError) {
-            // Only for its owner until it has the owner and the permissions of the source.
-            made = try TemporaryFile.make(beside: path, permissions: 0o600, in: fileSystem)
-        } catch { throw EngineError.system(error) }
-        var isRenamed = false
         do {
-            made.file.takeAccess(of: database.file, asReplacement: false)
-            try fill(made.file, image, rate, progress)
-            try made.file.sync(.full)
-            try fileSystem.renameIfAbsent(made.path, to: path)
-            isRenamed = true
-            try fileSystem.syncName(of: path)
-            made.file.close()
-            return image.version
-        } catch {
-            if isRenamed { made.file.close() } else { made.remove() }
-            guard let known = error as? SystemError else { throw error }
-            throw known.kind == .exists ? EngineError.fileExists(path: path) : EngineError.system(known)
+            // Only for its owner until it has the owner and the permissions of the source.
+            try TemporaryFile.publish(at: path, permissions: 0o600, in: fileSystem) { file in
+                file.takeAccess(of: database.file, asReplacement: false)
+                try fill(file, image, rate, progress)
+            }
+        } catch let error as SystemError {
+            throw EngineError.system(error)
         }
+        return image.version
     }
 
     private static func fill(

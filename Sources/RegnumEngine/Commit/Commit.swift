@@ -27,8 +27,8 @@ extension Database {
         var before: Version
         var base: CommitTicket?
         var history: HistoryChange?
-        /// The number of objects before and after the transaction.
-        var objectCounts: (before: Int, after: Int)
+        /// The catalogs before and after the transaction, whose objects are counted only on a full disk.
+        var catalogs: (before: Catalog?, after: Catalog)
     }
 
     /// The result of a commit. If it has a ticket, the version is not yet durable, nor published.

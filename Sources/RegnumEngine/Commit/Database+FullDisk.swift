@@ -49,10 +49,11 @@ extension Database {
 
     /// True if the transaction, which frees that many pages, may use the spare pages: see above.
     func makesRoom(_ sealed: Sealed, freeing freed: Int) -> Bool {
-        if sealed.objectCounts.after == 0 { return true }
+        let objectCount = sealed.catalogs.after.objectCount
+        if objectCount == 0 { return true }
         let sealer = sealed.blocks.sealer
         let written = sealer.livePages + sealer.spilledExtents.reduce(0) { $0 + $1.pageCount }
-        let isDeletion = sealed.objectCounts.after < sealed.objectCounts.before
+        let isDeletion = objectCount < sealed.catalogs.before?.objectCount ?? 0
         return written <= freed + (isDeletion ? 8 : 0)
     }
 

@@ -38,6 +38,28 @@ package struct TemporaryFile: Sendable {
             removeCompanions: removeCompanions)
     }
 
+    /// Creates the file at `path`. It has that name only when `fill` has written it and it is on stable storage; nothing
+    /// remains after an error. Throws `EngineError.fileExists` if something is at the path by then, and the errors of
+    /// `fill` and of the file system as they are.
+    package static func publish(
+        at path: String, permissions: UInt32, in fileSystem: any FileSystem, _ fill: (any File) throws -> Void
+    ) throws {
+        let made = try make(beside: path, permissions: permissions, in: fileSystem)
+        var isRenamed = false
+        do {
+            try fill(made.file)
+            try made.file.sync(.full)
+            try fileSystem.renameIfAbsent(made.path, to: path)
+            isRenamed = true
+            try fileSystem.syncName(of: path)
+            made.file.close()
+        } catch {
+            if isRenamed { made.file.close() } else { made.remove() }
+            if let known = error as? SystemError, known.kind == .exists { throw EngineError.fileExists(path: path) }
+            throw error
+        }
+    }
+
     /// Returns nil if a file with that name exists.
     private static func claim(
         _ name: String, _ permissions: UInt32, _ fileSystem: any FileSystem,

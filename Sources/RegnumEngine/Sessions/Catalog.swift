@@ -282,7 +282,7 @@ package struct Catalog: Sendable, Equatable {
 
     package init() {}
 
-    /// The number of objects of all tables.
+    /// The number of objects of all tables. O(tables).
     var objectCount: Int { tables.reduce(0) { $0 &+ Int(truncatingIfNeeded: $1.count) } }
 
     package func write(_ writer: inout ByteWriter) {

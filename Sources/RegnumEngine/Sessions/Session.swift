@@ -511,7 +511,7 @@ package final class Session {
             let root = try seal()
             let sealed = Database.Sealed(
                 blocks: space, catalog: root, before: current, base: ticket, history: historyChange,
-                objectCounts: (beforeWrite?.catalog.objectCount ?? 0, catalog.objectCount))
+                catalogs: (beforeWrite?.catalog, catalog))
             made = try database.commit(sealed, wanted, onDone)
         } catch {
             rollbackWrite()

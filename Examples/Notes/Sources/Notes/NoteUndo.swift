@@ -58,8 +58,8 @@ public final class NoteUndo {
         return result
     }
 
-    /// Takes back the last change, and returns its title; nil if there is none. Throws `UndoConflict` if somebody else
-    /// has changed the same data of the note since; the recorded changes are forgotten then.
+    /// Undoes the last change and returns its title; nil if there is none. Throws `UndoConflict` if the same data of the
+    /// note was changed by others since. Then no change can be undone any more.
     public func undo() throws -> String? {
         guard let (number, step) = next else { return nil }
         // Before the note that has it: no reader sees the note without its picture.
