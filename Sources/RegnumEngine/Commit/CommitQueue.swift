@@ -78,13 +78,13 @@ final class CommitQueue: @unchecked Sendable {
     struct Failures: Equatable {
         /// Of this process.
         var own: UInt64 = 0
-        /// Of all processes that have the file open; nil if unknown.
-        var all: UInt64?
+        /// Of all processes that have the file open; nil if the lock file is damaged.
+        var all: LockFile.SyncCounts?
 
         func hasMoved(since noted: Failures) -> Bool {
             if own != noted.own { return true }
             guard let all, let before = noted.all else { return false }
-            return all != before
+            return all.failed != before.failed
         }
     }
 

@@ -15,8 +15,12 @@ extension Database {
         // With that seeded bug, other processes see an older version than this process knows.
         let known = options.mutant == .unfinishedNotPublished ? 0 : versions.newest.number
         if let entry = shared.enter(header, knowing: known) {
-            let isOurs = entry.isOurs || options.mutant == .othersNotMet
-            if isKnown, isOurs { try confirm() } else { try catchUp(with: entry.newest, durable: entry.durable) }
+            if isKnown, entry.isOurs || options.mutant == .othersNotMet {
+                try confirm()
+            } else {
+                try shared.awaitSyncs()
+                try catchUp(with: entry.newest, durable: shared.durable)
+            }
         } else {
             try restoreShared(shared)
         }
@@ -76,6 +80,8 @@ extension Database {
     }
 
     private func clearSlot(at offset: Int) throws(EngineError) {
+        showSync(true)
+        defer { showSync(false) }
         do throws(SystemError) {
             try file.write([UInt8](repeating: 0, count: CommitSlot.byteCount), at: offset)
             try syncFile()

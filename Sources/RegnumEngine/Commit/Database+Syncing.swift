@@ -49,7 +49,7 @@ extension Database {
     }
 
     /// The current failure counts. Call inside the monitor.
-    var failures: CommitQueue.Failures { CommitQueue.Failures(own: queue.failures, all: shared?.failureCount) }
+    var failures: CommitQueue.Failures { CommitQueue.Failures(own: queue.failures, all: shared?.syncCounts) }
 
     /// If a sync has failed, in this process or another, since the first of the relaxed commits that wait for a sync,
     /// marks all of these for rewriting. Call inside the monitor.
@@ -106,6 +106,7 @@ extension Database {
         }
         // A failure was noticed just now: the caller takes the lock first.
         guard let work else { return nil }
+        showSync(true)
         var failure: EngineError?
         var isSlotTouched = false
         do throws(SystemError) {
@@ -138,6 +139,7 @@ extension Database {
                 shared?.noteDurable(work.newest)
             }
         }
+        showSync(false)
         let done = queue.monitor.withLock {
             // Another process may make commits with those numbers.
             if failure != nil { for commit in queue.commits { for run in commit.runs { reader.forget(run) } } }
@@ -162,8 +164,14 @@ extension Database {
             work.count, byteCount: queue.commits.prefix(work.count).reduce(0) { $0 + $1.byteCount })
     }
 
+    /// Shows other processes that a sync begins, or that its result is recorded.
+    func showSync(_ begins: Bool) {
+        guard let shared, options.mutant != .syncNotShown else { return }
+        if begins { shared.beginSync() } else { shared.endSync() }
+    }
+
     /// Syncs the file. Reports a failure to every process that has written to the file: its pages may have been
-    /// dropped.
+    /// dropped. The caller shows the sync (`showSync`).
     func syncFile() throws(SystemError) {
         let begin = MonotonicClock.now()
         defer { counters.noteSync(since: begin) }

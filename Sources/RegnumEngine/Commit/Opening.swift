@@ -184,6 +184,8 @@ struct Opening {
         let slots = try readSlots(protection)
         if slots.contains(where: { $0.slot.version == number }) { return true }
         guard let last = slots.map(\.slot.version).max(), last > number else { return false }
+        shared.beginSync()
+        defer { shared.endSync() }
         do { try file.sync(.data) } catch {
             shared.noteFailure()
             throw .system(error)

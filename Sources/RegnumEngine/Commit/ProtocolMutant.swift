@@ -44,6 +44,8 @@ package enum ProtocolMutant: String, Sendable, CaseIterable {
     case writerNotLocked
     /// Relaxed commits whose sync has failed in another process are synced again rather than rewritten.
     case failureNotMet
+    /// The lock file does not show that a process is syncing.
+    case syncNotShown
     /// A commit whose process ended between writing its slot and its number is not published.
     case unfinishedNotPublished
     /// No check detects that the file was overwritten while it was open.
@@ -52,9 +54,9 @@ package enum ProtocolMutant: String, Sendable, CaseIterable {
     case settledSlotIgnored
 
     /// Mutants that random crash images and interleavings expose too rarely, or never: `GhostCommitTests`,
-    /// `OpeningPinTests`, `OverwrittenFileTests` and `CleanShutdownTests` construct the cases.
+    /// `OpeningPinTests`, `OverwrittenFileTests`, `CleanShutdownTests` and `DurabilityTests` construct the cases.
     package static let arranged: [ProtocolMutant] = [
-        .ghostCommit, .nonceRepeated, .openingNotPinned, .overwrittenNotNoticed, .settledSlotIgnored,
+        .ghostCommit, .nonceRepeated, .openingNotPinned, .overwrittenNotNoticed, .settledSlotIgnored, .syncNotShown,
     ]
 
     /// Bugs in the protocol between processes: interleavings expose them, crashes do not.

@@ -48,7 +48,7 @@ extension Database {
     private var hasSyncFailed: Bool {
         queue.monitor.withLock {
             let failures = self.failures
-            return failures.own > 0 || (failures.all ?? 0) > 0 || queue.failure != nil
+            return failures.own > 0 || (failures.all?.failed ?? 0) > 0 || queue.failure != nil
         }
     }
 

@@ -77,7 +77,8 @@ extension LockFile {
         let shown = (0..<slotsInUse).compactMap { i -> Shown? in
             if i == slot { return nil }
             let words = (0...Self.pinsPerSlot).map { pinWord(i, $0).checked }
-            return words.contains { $0 != 0 } ? (i, pinWord(i, Self.processWord).value, words, shownFailed(of: i)) : nil
+            guard isSyncing(i) || words.contains(where: { $0 != 0 }) else { return nil }
+            return (i, pinWord(i, Self.processWord).value, words, shownFailed(of: i))
         }
         var others: [OtherPins] = []
         do {
@@ -85,11 +86,12 @@ extension LockFile {
                 guard try database.isLocked(byte: Self.firstSlotByte + i) else {
                     // A slot is claimed only with this lock, and its new owner clears it too.
                     if try database.tryLock(byte: Self.firstSlotByte + i) {
-                        if isMapped { clearSlot(i) }
+                        if isMapped { clearDeadSlot(i) }
                         database.unlock(byte: Self.firstSlotByte + i)
                     }
                     continue
                 }
+                guard words.contains(where: { $0 != 0 }) else { continue }
                 let isDamaged = words.contains { $0 == nil }
                 others.append(
                     OtherPins(

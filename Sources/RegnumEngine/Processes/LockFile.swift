@@ -16,6 +16,8 @@
 //      536    8  number of the last version known to be durable (atomic)
 //      544    8  number of failed syncs, in all processes (atomic)
 //      552    8  that number when the first commit was made that is not durable yet (atomic)
+//      560    8  number of syncs whose process ended before it recorded the result (atomic)
+//      568    8  that number when the first commit was made that is not durable yet (atomic)
 //     4096  256 process slots of 1,024 bytes:
 //              0    8  oldest pin if the 62 below do not suffice: every version from it on is kept (atomic)
 //              8  496  pinned versions, 0 = none (atomic)
@@ -24,6 +26,8 @@
 //            520    8  when the process began to write, in milliseconds of the machine's clock; 0 if it is not writing
 //            528   16  failed commits that the process still shows: highest number, first page after all of them;
 //                      0 if none (atomic; `LockFile+FailedCommits.swift`)
+//            544    8  syncs of the database file whose result the process has not recorded yet (atomic;
+//                      `LockFile+Durability.swift`)
 //
 // Processes that want to be notified of commits watch this file. A writer notifies them by writing the byte at 1024,
 // whose value has no meaning.
@@ -60,8 +64,10 @@ final class LockFile: @unchecked Sendable {
     private static let bellOffset = 1024
     private static let lastWriterOffset = 528
     static let durableOffset = 536
-    private static let failuresOffset = 544
-    private static let unsyncedFailuresOffset = 552
+    static let failuresOffset = 544
+    static let unsyncedFailuresOffset = 552
+    static let unknownSyncsOffset = 560
+    static let unsyncedUnknownsOffset = 568
     static let instanceOffset = 96
     static let magic: UInt64 = 0x0000_0006_4B43_4C52
     static let writerByte = 1 << 62
@@ -79,6 +85,8 @@ final class LockFile: @unchecked Sendable {
     private(set) var slot = -1
     /// The instance that this process has joined or made.
     private var instance: UInt64 = 0
+    /// True until the first commit of a process that has joined others. Guard: the writer lock.
+    var mustAwaitSyncs = false
     /// The failed commits that `showFailed` has published. Guard: the mutex of `VersionRegistry`.
     var failed = Failed()
     private let generation = ForkWatch.generation
@@ -180,6 +188,7 @@ final class LockFile: @unchecked Sendable {
         }
         guard isMapped, isValid(header) else { throw .lockFile(path: path) }
         instance = Self.instance(base)
+        mustAwaitSyncs = true
         try claimSlot()
     }
 
@@ -194,6 +203,7 @@ final class LockFile: @unchecked Sendable {
                 continue
             }
             (file, base, instance) = (found, mapped, Self.instance(mapped))
+            mustAwaitSyncs = true
             try claimSlot()
             return true
         }
@@ -228,7 +238,7 @@ final class LockFile: @unchecked Sendable {
                 if isMapped { instance = Self.instance(base) }
                 if durable == nil, isMapped, isValid(header) {
                     durable = self.durable.flatMap { $0 <= newest ? $0 : nil }
-                    hasFailed = hasFailedSinceUnsynced
+                    hasFailed = mayHaveFailedSinceUnsynced
                 }
             } else {
                 do throws(SystemError) { try make() } catch {
@@ -248,7 +258,9 @@ final class LockFile: @unchecked Sendable {
         self.newest = newest
         if let durable { word(at: Self.durableOffset).value = durable }
         word(at: Self.failuresOffset).value = hasFailed ? 1 : 0
-        word(at: Self.unsyncedFailuresOffset).value = 0
+        for offset in [Self.unsyncedFailuresOffset, Self.unknownSyncsOffset, Self.unsyncedUnknownsOffset] {
+            word(at: offset).value = 0
+        }
         slotsInUse = 0
         try claimSlot()
     }
@@ -347,7 +359,7 @@ final class LockFile: @unchecked Sendable {
                 }
                 // The file may have been truncated in the meantime.
                 guard isMapped else { break }
-                clearSlot(i)
+                clearDeadSlot(i)
                 pinWord(i, Self.processWord).value = UInt64(CurrentProcess.id)
                 slot = i
                 // Other processes may join at the same time.
@@ -359,11 +371,11 @@ final class LockFile: @unchecked Sendable {
         throw .limit("More than \(Self.slotCount) processes have the file open.")
     }
 
-    func clearSlot(_ i: Int) { for word in 0...Self.failedEndWord { pinWord(i, word).value = 0 } }
+    func clearSlot(_ i: Int) { for word in 0...Self.syncingWord { pinWord(i, word).value = 0 } }
 
     // MARK: Words
 
-    private func word(at offset: Int) -> Word { Word(base, at: offset, of: instance) }
+    func word(at offset: Int) -> Word { Word(base, at: offset, of: instance) }
 
     /// True if the bytes are of the instance that this process has joined.
     var isInstanceKept: Bool { slot < 0 || Self.instance(base) == instance }
@@ -488,36 +500,6 @@ final class LockFile: @unchecked Sendable {
         ring()
     }
 
-    /// May be called without the writer lock: another process may have recorded a newer version by now.
-    func noteDurable(_ number: UInt64) {
-        if isMapped { word(at: Self.durableOffset).update { $0.map { $0 >= number } == true ? nil : number } }
-    }
-
-    /// Number of failed syncs; nil if the file is damaged.
-    var failureCount: UInt64? { isMapped ? word(at: Self.failuresOffset).checked : nil }
-
-    /// The last version known to be durable; nil if the file is damaged.
-    var durable: UInt64? { isMapped ? word(at: Self.durableOffset).checked : nil }
-
-    /// True if a sync has failed since the first commit that is not durable. The number noted may be that of an earlier
-    /// commit: if no sync has failed since that one, none has failed since the later one.
-    var hasFailedSinceUnsynced: Bool {
-        guard isMapped, let noted = word(at: Self.unsyncedFailuresOffset).checked,
-            let now = word(at: Self.failuresOffset).checked
-        else { return false }
-        return noted != now
-    }
-
-    /// Records that a commit that is not durable was published, with only durable ones before it, after `failures`
-    /// failed syncs.
-    func noteUnsynced(_ failures: UInt64?) {
-        if let failures, isMapped { word(at: Self.unsyncedFailuresOffset).value = failures }
-    }
-
-    func noteFailure() {
-        if isMapped { word(at: Self.failuresOffset).update { (($0 ?? 0) + 1) & (1 << 47 - 1) } }
-    }
-
     /// Rewrites the header after damage. Pins of other processes count as unknown until they publish them again.
     /// Requires the writer lock.
     func restore(_ header: FileHeader, newest: UInt64, pins: some Collection<UInt64>) {
@@ -526,10 +508,7 @@ final class LockFile: @unchecked Sendable {
         slotsInUse = Self.slotCount
         self.newest = newest
         word(at: Self.lastWriterOffset).value = UInt64(slot + 1)
-        if failureCount == nil { word(at: Self.failuresOffset).value = 0 }
-        if word(at: Self.unsyncedFailuresOffset).checked == nil {
-            word(at: Self.unsyncedFailuresOffset).value = failureCount ?? 0
-        }
+        restoreSyncCounts()
         writeHead(header)
     }
 }

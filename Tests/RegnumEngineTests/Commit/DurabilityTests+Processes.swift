@@ -139,6 +139,98 @@ extension DurabilityTests {
         }
     }
 
+    /// A process opens the file between the failed sync of another one and its record: the system does not tell it of
+    /// the failure, and the number of failures does not yet. Or the other one ends in between. Returns the numbers of
+    /// rows after power losses that follow a full commit.
+    private func openAfterFailedSync(
+        endsThere: Bool, _ mutant: ProtocolMutant? = nil, seed: UInt64
+    ) throws -> Set<Int> {
+        let files = files(seed)
+        let hooked = HookedFileSystem(files)
+        _ = try makeFile(files)
+        var options = options()
+        options.mutant = mutant
+        var first: Session? = try Database.openAsOtherProcess(path: Self.path, fileSystem: hooked, options: options)
+            .makeSession()
+        for id in 0..<3 { try insertLarge(try #require(first), id) }
+        let next = HookedFileSystem(files)
+        let (begun, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        next.before = { call, _ in if call == .lock(byte: LockFile.writerByte) { begun.signal() } }
+        let insertNext = { @Sendable in
+            let options = self.options()
+            #expect(throws: Never.self) {
+                let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: next, options: options)
+                try self.insert(try database.makeSession(), 3, .full)
+            }
+            done.signal()
+        }
+        failNextSync(files)
+        hooked.after = { call, _ in
+            guard call == .failedSync else { return }
+            files.failure = nil
+            if endsThere { return files.crashAfterCall(files.operationCount) }
+            Thread.detachNewThread(insertNext)
+            // The other process waits for the record, unless this one does not show that it is syncing.
+            begun.wait()
+            if mutant == nil { Thread.sleep(forTimeInterval: 0.02) } else { done.wait() }
+        }
+        #expect(throws: EngineError.self) { try first?.database.makeDurable() }
+        hooked.after = { _, _ in }
+        if endsThere {
+            first = nil
+            files.crashAfterCall(.max)
+            insertNext()
+        }
+        if endsThere || mutant == nil { done.wait() }
+        var random = SeededRandom(seed: seed)
+        return Set(LossModel.allCases.map { (try? count(files.crash(model: $0, random: &random))) ?? -1 })
+    }
+
+    @Test(
+        "A process that opens the file between a failed sync and its record rewrites the pages",
+        arguments: [false, true])
+    func failedBeforeOpening(endsThere: Bool) throws {
+        for seed in UInt64(1)...8 {
+            #expect(try openAfterFailedSync(endsThere: endsThere, seed: seed) == [4], "seed \(seed)")
+        }
+    }
+
+    @Test("The test reveals a sync that the lock file does not show", arguments: [false, true])
+    func syncNotShown(endsThere: Bool) throws {
+        var rows: Set<Int> = []
+        for seed in UInt64(1)...8 {
+            rows.formUnion(try openAfterFailedSync(endsThere: endsThere, .syncNotShown, seed: seed))
+        }
+        #expect(rows != [4])
+    }
+
+    /// The system reports a failure to a process that has the file open: it needs no other sign.
+    @Test("The end of a process in a sync fails no commit of another process")
+    func endedInSyncElsewhere() throws {
+        let files = files()
+        let hooked = HookedFileSystem(files)
+        var first: Session? = try makeFile(files)
+        let other = try Database.openAsOtherProcess(path: Self.path, fileSystem: hooked, options: options())
+            .makeSession()
+        let shared = try #require(first?.database.shared)
+        let slot = shared.slot
+        shared.pinWord(slot, LockFile.syncingWord).value = 1
+        files.crashAfterCall(files.operationCount)
+        first = nil
+        files.crashAfterCall(.max)
+        var third: Session?
+        hooked.before = { call, path in
+            guard call == .sync, path == Self.path, third == nil else { return }
+            // It takes the slot of the first process.
+            #expect(throws: Never.self) { third = try self.open(files).makeSession() }
+        }
+        try insert(other, 0, .full)
+        hooked.before = { _, _ in }
+        #expect(third?.database.shared?.slot == slot)
+        #expect(third?.database.shared?.syncCounts == LockFile.SyncCounts(failed: 0, unknown: 1))
+        #expect(try count(files) == 1)
+    }
+
     @Test("If the next writer's sync fails too, nothing counts as durable, and the writer after it writes again")
     func failedTwice() throws {
         for seed in UInt64(1)...8 {
@@ -332,6 +424,8 @@ extension DurabilityTests {
         try first.addTables([SpaceTests.rows])
         try first.commitWrite()
         let other = try open()
+        // Before its first commit it would wait for the sync below.
+        try insert(other, 2, .full)
         try insert(first, 0, .relaxed)
         let isArmed = Mutex(true)
         files.after = { call, _ in

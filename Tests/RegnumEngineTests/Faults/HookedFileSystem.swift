@@ -9,6 +9,8 @@ final class HookedFileSystem: FileSystem, @unchecked Sendable {
         case read(at: Int)
         case write(at: Int, byteCount: Int)
         case sync
+        /// After a sync that has failed.
+        case failedSync
         case beginWriteback(Range<Int>)
         /// A query of the file's length.
         case look
@@ -94,7 +96,10 @@ private final class HookedFile: File {
     func truncate(_ byteCount: Int) throws(SystemError) { try base.truncate(byteCount) }
     func sync(_ kind: SyncKind) throws(SystemError) {
         fileSystem.before(.sync, path)
-        try base.sync(kind)
+        do { try base.sync(kind) } catch {
+            fileSystem.after(.failedSync, path)
+            throw error
+        }
         fileSystem.after(.sync, path)
     }
     func beginWriteback(_ range: Range<Int>) throws(SystemError) {
