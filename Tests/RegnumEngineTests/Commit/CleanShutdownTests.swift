@@ -49,14 +49,14 @@ import Testing
     }
 
     /// The whole content of the file, read in order and by lookups.
-    private static func contents(_ database: Database) throws -> [String] {
+    private static func contents(_ database: Database) throws -> [[Value]] {
         let session = try database.makeSession()
         guard let table = session.table(named: "Row") else { return [] }
         return try (0..<table.count).map { position in
             let key = try table.key(atPosition: position)
-            let values = try (0..<3).map { "\(try table.value($0, of: key))" }
-            #expect(try table.key(forPrimaryKey: try table.value(0, of: key)) == key)
-            return values.joined(separator: " ")
+            let values = try (0..<3).map { try table.value($0, of: key) }
+            #expect(try table.key(forPrimaryKey: values[0]) == key)
+            return values
         }
     }
 
@@ -69,7 +69,7 @@ import Testing
     enum Outcome { case right, refused, wrong }
 
     private static func outcome(
-        _ bytes: [UInt8], _ key: EncryptionKey?, _ expected: [String], _ label: String, isReadOnly: Bool = false,
+        _ bytes: [UInt8], _ key: EncryptionKey?, _ expected: [[Value]], _ label: String, isReadOnly: Bool = false,
         mayLackHeader: Bool = false
     ) -> Outcome {
         do {

@@ -93,14 +93,15 @@ extension ShrinkLimits {
     }
 
     /// All values of all objects.
-    private func contents(_ session: Session) throws -> [String] {
+    private func contents(_ session: Session) throws -> [[Value]] {
         let table = try #require(session.table(named: "Row"))
         return try (0..<table.count).map { position in
             let key = try table.key(atPosition: position)
-            let values = try [0, 1, 2, 4, 5].map { "\(try table.value($0, of: key))" }
+            let values = try [0, 1, 2, 4, 5].map { try table.value($0, of: key) }
             let links = try table.backlinkCount(to: key, from: table, column: 4)
-            #expect(try table.key(forPrimaryKey: try table.value(0, of: key)) == key)
-            return "\(key) \(values) \(try table.listValues(3, of: key)) \(links)"
+            #expect(try table.key(forPrimaryKey: values[0]) == key)
+            let list = try table.listValues(3, of: key)
+            return [.int(Int64(key.rawValue)), .int(Int64(links)), .int(Int64(list.count))] + values + list
         }
     }
 
@@ -356,7 +357,7 @@ extension ShrinkLimits {
     }
 
     /// A file that is mostly free, in a state in which every small commit shrinks it.
-    private func mostlyFree() throws -> (bytes: [UInt8], contents: [String], options: Database.OpenOptions) {
+    private func mostlyFree() throws -> (bytes: [UInt8], contents: [[Value]], options: Database.OpenOptions) {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
         var options = Self.options
         options.syncDelay = nil

@@ -81,12 +81,12 @@ import Testing
     }
 
     /// All values of all rows, in order.
-    private func contents(_ session: Session) throws -> [String] {
+    private func contents(_ session: Session) throws -> [[Value]] {
         let table = try #require(session.table(named: "Row"))
         return try (0..<table.count).map { position in
             let key = try table.key(atPosition: position)
-            let values = try [0, 1, 2, 4, 5].map { "\(try table.value($0, of: key))" }
-            return "\(values) \(try table.listValues(3, of: key))"
+            let values = try [0, 1, 2, 4, 5].map { try table.value($0, of: key) }
+            return values + (try table.listValues(3, of: key))
         }
     }
 
@@ -146,7 +146,7 @@ import Testing
     ) throws {
         let session = try again { try open(files, scenario, isEncrypted).makeSession() }
         let other = try again { try open(files, scenario, isEncrypted).makeSession() }
-        var held: [(session: Session, contents: [String])] = []
+        var held: [(session: Session, contents: [[Value]])] = []
         for turn in turns {
             let before = try contents(session)
             do { try write(scenario, turn, session) } catch is EngineError {
@@ -189,7 +189,7 @@ import Testing
     }
 
     private func copy(
-        _ session: Session, _ expected: [String], _ turn: Int, _ files: SimulatedFileSystem, _ isEncrypted: Bool
+        _ session: Session, _ expected: [[Value]], _ turn: Int, _ files: SimulatedFileSystem, _ isEncrypted: Bool
     ) throws {
         let target = Self.path + ".copy\(turn)"
         do { try session.writeCopy(to: target, in: files, key: key(isEncrypted)) } catch {
@@ -224,7 +224,7 @@ import Testing
     }
 
     /// The content of the file, which must be valid, when no process has it open.
-    private func found(_ files: SimulatedFileSystem, _ isEncrypted: Bool) throws -> [String] {
+    private func found(_ files: SimulatedFileSystem, _ isEncrypted: Bool) throws -> [[Value]] {
         let database = try open(files, .update, isEncrypted)
         let report = IntegrityCheck.run(database)
         try #require(report.isClean, "\(report.findings)")

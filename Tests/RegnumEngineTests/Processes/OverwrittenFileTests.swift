@@ -84,11 +84,11 @@ import Testing
     }
 
     /// The values of the objects that the process has created.
-    private static func values(_ session: Session) throws -> [String] {
+    private static func values(_ session: Session) throws -> [[Value]] {
         let table = try #require(session.table(named: "Row"))
         return try (0..<table.count).map { position in
             let key = try table.key(atPosition: position)
-            return "\(try table.value(0, of: key)) \(try table.value(1, of: key)) \(try table.value(2, of: key))"
+            return try (0..<3).map { try table.value($0, of: key) }
         }
     }
 
