@@ -154,7 +154,9 @@ extension CollectionKind {
         ])
 
     // Long texts: a branch has few of them below it, so there are many branches, which are packed one after the other.
-    @Test("Indexes that lose many entries stay consistent, and can be changed again", arguments: RunSeed.list(1...6))
+    @Test(
+        "Indexes that lose many entries stay consistent, and can be changed again",
+        arguments: RunSeed.list(1...(RunScale.isOptimized ? 6 : 3)))
     func indexes(seed: RunSeed) throws {
         var random = SeededRandom(seed: seed.value)
         var options = Database.OpenOptions()
