@@ -26,6 +26,14 @@ def test_query_modes():
     equal(run('query', people, 'Note', '--mode', 'line').out, ' text = note\nowner = 1\n')
     equal(run('query', people, 'Person', 'DISTINCT(score)').out.splitlines()[-1], '5 objects')
     run('query', people, 'Person', 'LIMIT(x)', code=1, says='needs a number of objects')
+    said = run('query', people, 'Person', 'age > > 3', code=1)
+    equal(said.err.splitlines()[-2:], ['  age > > 3', '        ^'])
+    said = run('query', people, 'Person', 'age > 3 SORT(nothing)', code=1)
+    equal(said.err.splitlines()[-1], ' ' * 15 + '^')
+    said = run('query', people, 'Person', 'id < 4', '--aggregate', 'score', '--json').json
+    equal(said, {'class': 'Person', 'property': 'score', 'count': 3, 'min': 0.5, 'max': 1.5, 'sum': 3.0, 'avg': 1.0})
+    equal(run('query', people, 'Note', '--aggregate', 'text').out, 'count  1\n')
+    run('query', people, 'Person', '--aggregate', 'nothing', code=1, says="no property 'nothing'")
     run('query', people, 'Person', 'SORT(nothing)', code=1, says="property 'Person.nothing' does not exist")
     run('query', people, 'Person', 'LIMIT(1) age > 3', code=1, says='only another one of them may follow')
     run('query', people, 'Person', '--mode', 'xml', code=64, says='text, table, json, csv')
@@ -42,6 +50,20 @@ def test_terminal_is_safe():
         said = run('query', path('control.realm'), 'Note', '--mode', mode)
         equal('\x1b' in said.out, False, mode)
     equal('a\x1b[31m\nb' in run('query', path('control.realm'), 'Note', '--mode', 'csv').out, True)
+    # The names of classes and properties are those of the file, too. C1 characters and changes of direction count.
+    name = r'No\u001b[31m\u009b\u202ete'
+    lines = support.read('people.realm.jsonl').decode().replace('"Note"', f'"{name}"').replace('"text"', r'"te\u009bxt"')
+    write('names.jsonl', lines.replace('"note"', r'"\u009b\u202e"'))
+    file = path('names.realm')
+    run('load', path('names.jsonl'), file)
+    known = json.loads(f'"{name}"')
+    commands = [['info'], ['info', '--json'], ['schema'], ['stats'], ['stats', '--json'], ['query', known],
+                ['query', known, '--json'], ['query', 'Nothing'], ['explain', known], ['dump'], ['export', known, '--json'],
+                ['shell', '-c', '.tables', '-c', '.schema', '-c', 'Nothing'], ['salvage', path('names-2.realm')]]
+    for command, *rest in commands:
+        said = run(command, file, *rest, code=None)
+        for character in '\x1b\x9b\u202e':
+            equal(character in said.out + said.err, False, (command, rest))
 
 
 def test_explain():
@@ -71,6 +93,23 @@ def test_looking_needs_no_permission():
     os.chmod(folder, 0o755)
 
 
+def test_json_of_other_commands():
+    people = make('json.realm')
+    said = run('info', people, '--json').json
+    person, = [each for each in said['classes'] if each['name'] == 'Person']
+    equal((said['schemaVersion'], said['objects'], person['objects']), (3, 9, 5))
+    equal([each['name'] for each in person['properties'] if each['isPrimaryKey']], ['id'])
+    equal(person['uniqueConstraints'], [['name', 'age']])
+    equal(run('check', people, '--json').json, {'isWhole': True, 'findings': []})
+    run('delete', people, 'Note', 'TRUEPREDICATE', '--json', code=64, says='--json needs --yes')
+    equal(run('delete', people, 'Note', 'TRUEPREDICATE', '--json', '--yes').json, {'deleted': 1})
+    said = run('compact', people, '--json').json
+    equal((said['after'], said['before'] >= said['after']), (os.path.getsize(people), True))
+    said = run('salvage', people, path('json-saved.realm'), '--json').json
+    equal((said['isComplete'], said['losses'], sum(each['objects'] for each in said['classes'])), (True, [], 8))
+    equal(run('load', path('json.realm.jsonl'), path('json-2.realm'), '--verify', '--json').json['lossCount'], 0)
+
+
 def test_keys():
     write('key', bytes(range(64)))
     secret = make('secret.realm', 3, '--key-file', path('key'))
@@ -83,6 +122,35 @@ def test_keys():
         env={'REGNUM_KEY': bytes(64).hex()})
     # The option takes precedence.
     run('query', secret, 'Person', '--key-file', path('key'), says='3 objects', env={'REGNUM_KEY': 'zz'})
+
+
+def test_nothing_is_left():
+    """Lines from standard input are nowhere on disk while a command waits for more, and after it was killed."""
+    people = make('left.realm')
+    before = set(os.listdir(support.work))
+    temporary = path('temporary')
+    os.makedirs(temporary)
+    for command in [['import', people, 'Person', '-'], ['load', '-', path('left-2.realm')]]:
+        for number in [signal.SIGINT, signal.SIGKILL]:
+            process = subprocess.Popen([support.regnum, *command], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                       env={**os.environ, 'TMPDIR': temporary})
+            process.stdin.write(b'id,name\n1,secret\n' * 100_000)
+            process.stdin.flush()
+            equal(os.listdir(temporary), [])
+            process.send_signal(number)
+            equal(process.wait(timeout=1800), -number)
+            process.stdin.close()
+    equal(set(os.listdir(support.work)) - before, {'temporary'})
+    # A dry run needs no permission to write.
+    folder = path('protected-import')
+    os.makedirs(folder)
+    shutil.copy(people, folder + '/a.realm')
+    os.chmod(folder + '/a.realm', 0o444)
+    os.chmod(folder, 0o555)
+    os.chmod(temporary, 0o777)
+    run('import', folder + '/a.realm', 'Person', '-', '--dry-run', input='id\n9\n', says='1 new',
+        user=65534 if os.geteuid() == 0 else None, env={'TMPDIR': temporary})
+    os.chmod(folder, 0o755)
 
 
 def test_output():
@@ -266,6 +334,14 @@ def test_refused_lines():
         '{"id": 12, "best": {"primaryKey": 99}}\n{"id": 13, "score": null}\n[1]\n{"id": 14,}\n{"id":'))
     equal([int(line.split(':')[0][5:]) for line in said.err.splitlines()], [2, 3, 4, 5, 7, 8, 9, 10, 6], said.err)
     equal('1 new' in said.out, True, said.out)
+    # A line that is refused at the end, for its link, changes nothing, and neither do those that link to its object.
+    said = run('import', path('refused.realm'), 'Person', '-', '--format', 'jsonl', '--skip-refused', code=2, input=(
+        '{"id": 1, "score": 77, "best": 99}\n{"id": 20, "best": 98}\n{"id": 21, "best": 20}\n{"id": 22, "best": 1}\n'))
+    equal([int(line.split(':')[0][5:]) for line in said.err.splitlines()], [1, 2, 3], said.err)
+    equal('1 new, 0 updated, 0 unchanged, 3 refused' in said.out, True, said.out)
+    equal([(p['id'], p['score']) for p in run('query', path('refused.realm'), 'Person', '--json').json],
+          [(1, 1.5), (8, 0.0), (22, 0.0)])
+    run('delete', path('refused.realm'), 'Person', 'id == 22', '--yes')
     run('import', path('refused.realm'), 'Nothing', '-', input='a\n', code=1, says="has no class 'Nothing'")
     run('import', path('refused.realm'), 'Address', '-', input='a\n', code=1, says='is embedded')
     run('import', path('refused.realm'), 'Person', path('nothing.csv'), code=1, says='cannot be read')
@@ -327,6 +403,17 @@ def test_watch():
         watching.send_signal(2)
         equal(watching.wait(), 0)
     people = make('people.realm')
+    # It goes on at a hangup that its parent ignores, as under nohup.
+    watching = subprocess.Popen(
+        [support.regnum, 'watch', people, 'Person'], stdout=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    watching.stdout.readline()
+    watching.send_signal(signal.SIGHUP)
+    run('delete', people, 'Person', 'id == 5', '--yes')
+    equal(json.loads(watching.stdout.readline())['count'], 4)
+    watching.terminate()
+    equal(watching.wait(), 0)
+    people = make('people.realm')
     run('watch', people, 'Person', '--seconds', '0', says='"count":5')
     said = run('watch', people, 'Person', 'id < 3', '--initial', '--seconds', '0').json
     equal([e['object']['id'] for e in said['insertions']], [1, 2])
@@ -370,6 +457,10 @@ def test_diff():
     secret = make('secret.realm', 5, '--key-file', path('key'))
     run('diff', people, secret, '--other-key-file', path('key'))
     run('diff', people, secret, code=1, says='is encrypted')
+    # The key is that of the first file only.
+    run('diff', secret, people, '--key-file', path('key'))
+    run('diff', secret, people, '--other-key-file', path('key'), code=1, says='is encrypted')
+    run('diff', secret, people, '--key-file', path('key'), '--other-key-file', path('key'), code=1, says='is not encrypted')
 
 
 def test_edit():
@@ -419,6 +510,8 @@ def test_shell_in_a_pipe():
     run('shell', people, input='.schema Person\n', says='name: String, indexed')
     run('shell', people, input='.schema\n', says='embedded class Address')
     run('shell', people, input='.help\n', says='.explain')
+    run('shell', people, input='.aggregate Person age id > 1\n', says='avg    35')
+    run('shell', people, input='.aggregate Person\n', code=1, says='needs a class and a property')
     run('shell', people, input='.stats\n.pins\n.timer on\n.explain Person name == "a"\n', says='the index on name')
     run('shell', people, input='.limit 2\nPerson\n', says='2 of 5 objects')
     run('shell', people, input='.quit\nNothing\n')
@@ -465,6 +558,9 @@ def test_shell_in_a_terminal():
     until('regnum> ')
     send('.count Notex\x7f\r')
     until('\n1\r')
+    # The place of an error is shown below it.
+    send('Person age > > 3\r')
+    until('\n        ^')
     send('\x04')
     _, status = os.waitpid(process, 0)
     equal(os.waitstatus_to_exitcode(status), 0)
@@ -508,6 +604,21 @@ def test_every_subcommand_on_bad_files():
         equal('regnum ' + name in help_text, True, name)
         equal('--json' in help_text or name == 'dump', True, name)
     run('stats', secret, '--key-file', key)
+    # A file of Regnum is not imported as one of Realm.
+    for file in ['people.realm', 'secret.realm', 'damaged.realm']:
+        run('import-realm', path(file), path('none.realm'), code=1, says='is a Regnum database already')
+    # What is no dump is not loaded.
+    lines = read('people.realm.jsonl')
+    write('cut.jsonl', lines[:len(lines) // 2])
+    bad = ['missing.jsonl', 'empty.realm', 'text.realm', 'damaged.realm', 'people.realm', 'old.realm', 'cut.jsonl', 'one.csv']
+    before = sorted(os.listdir(support.work))
+    for name in [*map(path, bad), support.work]:
+        said = run('load', name, path('none.realm'), code=1)
+        equal(said.err.count('\n'), 1, (name, said.err))
+    equal(sorted(os.listdir(support.work)), before)
+    for name in ['info', 'schema', 'check', 'delete', 'compact', 'salvage', 'import-realm', 'load']:
+        help_text = run(name, '--help').out
+        equal((f'regnum {name} ' in help_text.split('USAGE')[0], '--json' in help_text), (True, True), name)
 
 
 def test_backups():

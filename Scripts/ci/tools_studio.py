@@ -5,7 +5,7 @@
 # usage: tools_studio.py REGNUM                          the server
 #        tools_studio.py REGNUM --browser [IMAGES]       the page in chromium; pictures of it go to the folder IMAGES
 #        tools_studio.py REGNUM --figures [OBJECTS]      times and memory for a class of many objects (default 1,000,000)
-import base64, gzip, json, os, pathlib, signal, subprocess, sys, tempfile, threading, time, urllib.error, urllib.parse
+import base64, gzip, http.client, json, os, pathlib, signal, socket, subprocess, sys, tempfile, threading, time, urllib.error, urllib.parse
 import urllib.request
 
 # The modules beside this script and that of Notes are not compiled into the work tree.
@@ -163,6 +163,27 @@ def test_refusals():
         equal(studio.json('database')['isEncrypted'], True)
 
 
+def test_refused_bodies():
+    """The body of a refused request is not taken for the next request: it is read, or the connection is closed."""
+    file = people('bodies.realm')
+    with Studio(file) as studio:
+        host, port = studio.address.split('//')[1].split(':')
+        connection = http.client.HTTPConnection(host, int(port), timeout=600)
+        connection.request('POST', '/api/import', body=b'GET /nothing HTTP/1.1\r\n\r\n' * 200_000)
+        answer = connection.getresponse()
+        equal((answer.status, len(answer.read()) > 0), (401, True))
+        connection.request('GET', '/')
+        answer = connection.getresponse()
+        equal((answer.status, b'main.js' in answer.read()), (200, True))
+        connection.close()
+        with socket.create_connection((host, int(port)), timeout=600) as raw:
+            raw.sendall(f'POST /api/import HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: {64 << 20}\r\n\r\n'.encode())
+            text = b''
+            while chunk := raw.recv(65_536):
+                text += chunk
+        equal((text[:12], b'connection: close' in text.lower()), (b'HTTP/1.1 401', True))
+
+
 def test_old_file():
     """A file in Realm's own format is shown from a copy, and is not changed."""
     fixture = ROOT / 'Tests/RegnumRealmFileTests/Fixtures/all_types_v24.realm.gz'
@@ -229,6 +250,12 @@ def use_page(browser, studio, other):
     press(browser, 'End', modifiers=2)
     browser.expect('the end', f"{GRID}.some(r => r.children[0].textContent === '300')", True)
     press(browser, 'Home', modifiers=2)
+    # Whole values are copied, not those that the cells show.
+    browser.ask("navigator.clipboard.writeText = async (text) => { window.copied = text; }; 1")
+    press(browser, 'End', modifiers=8)
+    press(browser, 'c', modifiers=2)
+    browser.expect('a copied picture', f"Boolean(window.copied?.split('\\t').includes({json.dumps(PICTURE)}))", True)
+    press(browser, 'Escape')
     # The panel, links, back and forward.
     press(browser, 'ArrowDown')
     press(browser, 'Enter')
@@ -445,7 +472,7 @@ if __name__ == '__main__':
     elif sys.argv[2:3] == ['--figures']:
         figures(int(sys.argv[3]) if len(sys.argv) > 3 else 1_000_000)
     else:
-        tests = [test_server, test_changes_of_others, test_refusals, test_old_file]
+        tests = [test_server, test_changes_of_others, test_refusals, test_refused_bodies, test_old_file]
         for test in tests:
             test()
         print(f'{len(tests)} passed, 0 failed')

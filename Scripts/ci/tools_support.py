@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # What the tests of the subcommands share: they run regnum, and compare its exit code and what it wrote.
-import json, os, subprocess, tempfile
+import json, os, signal, subprocess, tempfile
+
+# A command does not heed a signal that its parent process ignores, as SIGINT is in the background of a shell.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 regnum = None
 work = tempfile.mkdtemp()

@@ -6,11 +6,12 @@ internal import RegnumSystem
 
 extension Inspector {
     /// Writes the file's use of space, its versions, and each table with its columns. The format of the text may change
-    /// in any release. Reads the whole file once. Throws `InspectionError`, in which case nothing is written.
+    /// in any release. Control characters in names are escaped. Reads the whole file once. Throws `InspectionError`, in
+    /// which case nothing is written.
     public func dump(to output: inout some TextOutputStream) throws {
         let report = try report()
         let session = try inspecting(database.path) { () throws(EngineError) in try database.makeSession() }
-        var text = "file \(database.path)\n"
+        var text = "file \(PrintableText.escaped(database.path))\n"
         text +=
             "  \(report.fileBytes) bytes, pages of \(report.pageBytes): \(report.reachablePages) reachable, "
         text += "\(report.pendingPages) pending, \(report.freePages) free, \(report.reservedPages) reserved\n"
@@ -20,11 +21,14 @@ extension Inspector {
         text += Self.versions(session, database)
         for space in report.tables {
             guard let table = session.table(named: space.name) else { continue }
-            text += "table \(space.name): \(space.objects) objects, \(space.totalBytes) bytes (row groups "
+            text += "table \(PrintableText.escaped(space.name)): \(space.objects) objects, "
+            text += "\(space.totalBytes) bytes (row groups "
             text +=
                 "\(space.rowGroupBytes), blobs \(space.blobBytes), indexes \(space.indexBytes), backlinks "
             text += "\(space.backlinkBytes))\n"
-            for column in table.definition.columns { text += "  \(Self.line(column, session))\n" }
+            for column in table.definition.columns {
+                text += "  \(PrintableText.escaped(Self.line(column, session)))\n"
+            }
         }
         output.write(text)
     }

@@ -69,11 +69,19 @@ public struct InspectionError: Error, Sendable, Equatable, CustomStringConvertib
     public let reason: Reason
     /// A message for the user.
     public let description: String
+    /// For a query that cannot be used: its text.
+    public let query: String?
+    /// For a query that cannot be used: the UTF-8 offset of the error in its text, if it is known.
+    public let position: Int?
 
-    package init(path: String, reason: Reason = .unspecified, description: String) {
+    package init(
+        path: String, reason: Reason = .unspecified, description: String, query: String? = nil, position: Int? = nil
+    ) {
         self.path = path
         self.reason = reason
         self.description = description
+        self.query = query
+        self.position = position
     }
 
     package init(path: String, _ error: EngineError) {

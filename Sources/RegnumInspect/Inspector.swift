@@ -20,6 +20,8 @@ internal import RegnumSystem
 /// them inside a write transaction of the same thread on the same file waits forever.
 public final class Inspector {
     package let database: Database
+    /// Ends queries and measurements that begin after it was set, if the file is open to be read only; nil for none.
+    public var stop: InspectionStop?
 
     /// Opens the file at `path`, which must exist.
     ///

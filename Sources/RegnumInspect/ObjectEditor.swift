@@ -9,8 +9,10 @@ public struct RefusedObject: Error, Sendable, Equatable, CustomStringConvertible
     /// The line number that the caller passed for the object.
     public internal(set) var line: Int
     public internal(set) var description: String
-    /// True if the object was counted as inserted, and has been deleted again.
-    public internal(set) var wasInserted = false
+    /// The outcome that `put` has returned, if the object was refused by `setRemainingLinks`.
+    public internal(set) var outcome: ObjectEditor.Outcome?
+    /// The position of the object among those that were given to the editor, from 1.
+    var number = 0
 }
 
 /// A field of a CSV record. **Unstable**, like `Inspector`.
@@ -25,8 +27,8 @@ public struct CSVField: Sendable, Equatable {
     }
 }
 
-/// A write transaction for objects of one class. An object with the primary key of an existing one updates it. Refused
-/// objects change nothing. Confined to one thread. **Unstable**, like `Inspector`.
+/// A write transaction for objects of one class. An object with the primary key of an existing one updates it. An
+/// object that `put` refuses changes nothing. Confined to one thread. **Unstable**, like `Inspector`.
 ///
 /// The editor of a preview has no transaction, and must not be committed. See `Inspector.previewEditing`.
 ///
@@ -43,8 +45,20 @@ public final class ObjectEditor {
     private let preview: PreviewedObjects?
     /// The columns of the CSV fields.
     private var fields: [Int] = []
+    /// The number of objects that were given to the editor, refused ones included.
+    private(set) var number = 0
     /// Values with links to objects that did not exist when they were read.
-    private var later: [(line: Int, key: ObjectKey, isNew: Bool, column: Int, value: JSONValue)] = []
+    private var later: [Later] = []
+    private struct Later {
+        var line: Int
+        var number: Int
+        var key: ObjectKey
+        var outcome: Outcome
+        var column: Int
+        var value: JSONValue
+    }
+    /// The effect of the transaction, to undo it; nil if that is not asked for, or takes too much memory.
+    private(set) var recording: RecordedChanges?
 
     init(_ session: Session, _ table: Table, _ path: String, isPreview: Bool = false) {
         self.session = session
@@ -78,6 +92,7 @@ public final class ObjectEditor {
     /// Stores the object of a CSV record. Throws `RefusedObject`, or `InspectionError` if reading or writing the file
     /// fails.
     public func put(fields values: [CSVField], line: Int) throws -> Outcome {
+        number += 1
         // `CSVText` writes a single null as two empty fields.
         let isNull = fields.count == 1 && values == [CSVField(""), CSVField("")]
         guard values.count == fields.count || isNull else {
@@ -101,12 +116,16 @@ public final class ObjectEditor {
     /// Stores the object of a JSON text in UTF-8. Throws `RefusedObject`, or `InspectionError` if reading or writing
     /// the file fails.
     public func put(json: [UInt8], line: Int) throws -> Outcome {
+        number += 1
         let value: JSONValue
         do throws(JSONParser.Problem) { value = try JSONParser.parse(json) } catch {
             throw RefusedObject(line: line, description: "it is not JSON: \(error.message)")
         }
         return try put(value, line)
     }
+
+    /// Leaves an object out that was refused before.
+    func skip() { number += 1 }
 
     private func put(_ json: JSONValue, _ line: Int) throws -> Outcome {
         var later: [(Int, JSONValue)] = []
@@ -120,10 +139,18 @@ public final class ObjectEditor {
         if let reason = try brokenConstraint(planned, old) { throw RefusedObject(line: line, description: reason) }
         let (key, outcome) = try inspecting(path) { () throws(EngineError) -> (ObjectKey, Outcome) in
             if let preview { return try preview.put(planned, old) }
-            guard let old else { return (try store.insert(planned), .inserted) }
+            guard let old else {
+                let key = try store.insert(planned)
+                recording?.noteInserted(key)
+                return (key, .inserted)
+            }
+            try recording?.note(old, planned.values.keys)
             return (old, try store.update(old, planned) ? .updated : .unchanged)
         }
-        for (column, value) in later { self.later.append((line, key, old == nil, column, value)) }
+        for (column, value) in later {
+            self.later.append(
+                Later(line: line, number: number, key: key, outcome: outcome, column: column, value: value))
+        }
         return outcome
     }
 
@@ -217,30 +244,32 @@ public final class ObjectEditor {
     }
 
     /// Sets the links to objects that were stored after the objects that link to them. Returns the objects whose links
-    /// cannot be set. New ones among them are deleted; updated ones keep their old link.
+    /// cannot be set, each once. `put` has stored them, and other objects may link to them: roll back, and store the
+    /// others again without them, as `ObjectImport.run` does.
     public func setRemainingLinks() throws -> [RefusedObject] {
         var refused: [RefusedObject] = []
-        for (line, key, isNew, column, json) in later {
-            let isStored = try inspecting(path) { () throws(EngineError) in try table.contains(key) }
-            guard isStored || preview?.contains(key, in: table) == true else { continue }
+        for each in later where refused.last?.number != each.number {
+            let (key, column) = (each.key, each.column)
             let definition = table.definition.columns[column]
             do {
                 var planned = PlannedObject(table: table.definition.key)
-                planned.values[column] = try parser.value(json, of: definition)
+                planned.values[column] = try parser.value(each.value, of: definition)
                 if let reason = try brokenConstraint(planned, key) {
                     throw ObjectParser.Problem(message: reason)
                 }
                 try inspecting(path) { () throws(EngineError) -> Void in
-                    if let preview { _ = try preview.put(planned, key) } else { _ = try store.update(key, planned) }
+                    if let preview {
+                        _ = try preview.put(planned, key)
+                    } else {
+                        try recording?.note(key, planned.values.keys)
+                        _ = try store.update(key, planned)
+                    }
                 }
             } catch let problem as ObjectParser.Problem {
                 refused.append(
                     RefusedObject(
-                        line: line, description: problem.at(definition.name).message, wasInserted: isNew))
-                guard isNew else { continue }
-                try inspecting(path) { () throws(EngineError) -> Void in
-                    if let preview { preview.remove(key) } else { try table.delete(key) }
-                }
+                        line: each.line, description: problem.at(definition.name).message, outcome: each.outcome,
+                        number: each.number))
             }
         }
         later = []
@@ -248,6 +277,16 @@ public final class ObjectEditor {
     }
 
     // MARK: The transaction
+
+    /// From now on the changes are recorded, so that `undoStep` can undo them, while the old values take at most
+    /// `bytes`. For a new editor that is no preview.
+    package func record(atMost bytes: Int) { recording = RecordedChanges(table, session, bytes) }
+
+    /// The step that undoes the recorded changes; nil if they are too many, or their values take too much memory. Call
+    /// it before `commit`.
+    package func undoStep() throws -> UndoStep? {
+        try inspecting(path) { () throws(EngineError) in try recording?.step() }
+    }
 
     /// Makes the changes durable. If it throws `InspectionError`, nothing is changed.
     public func commit() throws {

@@ -34,10 +34,10 @@ package final class ObjectFormatter {
     package init(session: Session) { self.session = session }
 
     package func line(_ table: Table, _ key: ObjectKey) throws(EngineError) -> String {
-        var text = "\(table.definition.name) #\(key.rawValue)"
+        var text = "\(PrintableText.escaped(table.definition.name)) #\(key.rawValue)"
         for (column, definition) in table.definition.columns.enumerated() where !definition.isHidden {
             if text.utf8.count > ObjectLine.byteLimit { return text + " ..." }
-            text += " \(definition.name)="
+            text += " \(PrintableText.escaped(definition.name))="
             try write(table, column, key, .line, to: &text)
         }
         return text
@@ -69,11 +69,15 @@ package final class ObjectFormatter {
     }
 
     /// The values of the properties as plain text; nil for null.
-    package func cells(_ table: Table, _ key: ObjectKey) throws(EngineError) -> [String?] {
+    func cells(_ table: Table, _ key: ObjectKey) throws(EngineError) -> [String?] {
+        let all = table.definition.columns
+        return try cells(table, key, columns: all.indices.filter { !all[$0].isHidden })
+    }
+
+    /// The same for some columns, in their order.
+    package func cells(_ table: Table, _ key: ObjectKey, columns: [Int]) throws(EngineError) -> [String?] {
         var cells: [String?] = []
-        for (column, definition) in table.definition.columns.enumerated() where !definition.isHidden {
-            cells.append(try cell(table, column, key, definition))
-        }
+        for column in columns { cells.append(try cell(table, column, key, table.definition.columns[column])) }
         return cells
     }
 
@@ -283,7 +287,7 @@ package final class ObjectFormatter {
             return
         }
         if style == .line {
-            out += "\(definition.name)#\(key.rawValue)"
+            out += "\(PrintableText.escaped(definition.name))#\(key.rawValue)"
         } else {
             try writeLink(key, definition.key, "class", to: &out)
         }

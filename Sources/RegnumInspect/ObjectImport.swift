@@ -3,7 +3,8 @@
 
 /// Stores the objects of CSV or JSON through an editor. **Unstable**, like `Inspector`.
 ///
-/// The caller commits or rolls back the editor after `finish`.
+/// The caller commits or rolls back the editor after `finish`. If objects were refused and the others are to be stored,
+/// use `run`.
 public struct ObjectImport {
     public struct Counts: Sendable, Equatable {
         public internal(set) var inserted = 0
@@ -21,6 +22,10 @@ public struct ObjectImport {
     private let refused: (_ line: Int, _ reason: String) -> Void
     private let progress: (_ objects: Int) throws -> Void
     private var counts = Counts()
+    /// The reasons of the objects that are left out, by their numbers; see `ObjectEditor.number`.
+    private var leftOut: [Int: String] = [:]
+    /// The objects that `finish` has refused, in the same way.
+    private var refusedLast: [Int: String] = [:]
 
     /// `refused` is called for each refused object, `progress` after each 10,000 objects, refused ones included; an error
     /// that `progress` throws ends the import.
@@ -47,6 +52,7 @@ public struct ObjectImport {
         while true {
             do {
                 guard let record = try reader.next() else { return }
+                if try isLeftOut(record.line) { continue }
                 try count(try editor.put(fields: record.fields, line: record.line))
             } catch let refused as RefusedObject {
                 refuse(refused.line, refused.description)
@@ -70,6 +76,7 @@ public struct ObjectImport {
         while true {
             do {
                 guard let object = try reader.next() else { return }
+                if try isLeftOut(object.line) { continue }
                 try count(try editor.put(json: object.json, line: object.line))
             } catch let refused as RefusedObject {
                 refuse(refused.line, refused.description)
@@ -90,6 +97,15 @@ public struct ObjectImport {
         try report()
     }
 
+    /// Refuses the next object if it was refused before.
+    private mutating func isLeftOut(_ line: Int) throws -> Bool {
+        guard let reason = leftOut[editor.number + 1] else { return false }
+        editor.skip()
+        refuse(line, reason)
+        try report()
+        return true
+    }
+
     private mutating func refuse(_ line: Int, _ reason: String) {
         counts.refused += 1
         refused(line, reason)
@@ -104,8 +120,38 @@ public struct ObjectImport {
     public mutating func finish() throws -> Counts {
         for refused in try editor.setRemainingLinks() {
             refuse(refused.line, refused.description)
-            if refused.wasInserted { counts.inserted -= 1 }
+            refusedLast[refused.number] = refused.description
+            switch refused.outcome {
+            case .inserted: counts.inserted -= 1
+            case .updated: counts.updated -= 1
+            case .unchanged: counts.unchanged -= 1
+            case nil: break
+            }
         }
         return counts
+    }
+
+    /// A whole import, which the caller commits or rolls back.
+    ///
+    /// `put` passes the objects to `putCSV` or `putJSON`. With `skippingRefused` it may be called several times: an
+    /// object whose link cannot be set is known to be refused only at the end, when others may have been stored that
+    /// depend on it. Everything is rolled back then, and stored again without it. `begin` is called before each time,
+    /// and makes the editor; earlier calls of `refused` do not count then. Throws the errors of `begin` and `put`.
+    public static func run(
+        skippingRefused: Bool, begin: () throws -> ObjectEditor,
+        refused: @escaping (_ line: Int, _ reason: String) -> Void, progress: @escaping (_ objects: Int) throws -> Void,
+        put: (inout ObjectImport) throws -> Void
+    ) throws -> (editor: ObjectEditor, counts: Counts) {
+        var leftOut: [Int: String] = [:]
+        while true {
+            let editor = try begin()
+            var run = ObjectImport(editor, refused: refused, progress: progress)
+            run.leftOut = leftOut
+            try put(&run)
+            let counts = try run.finish()
+            if !skippingRefused || run.refusedLast.isEmpty { return (editor, counts) }
+            leftOut.merge(run.refusedLast) { old, _ in old }
+            editor.rollback()
+        }
     }
 }

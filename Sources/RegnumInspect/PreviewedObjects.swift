@@ -12,8 +12,6 @@ final class PreviewedObjects {
     private let store: ObjectStore
     private let firstNew: UInt64
     private var next: UInt64
-    /// New objects that were refused in the end.
-    private var removed: Set<ObjectKey> = []
     /// The values that were given, of new objects and of those that differ.
     private var given: [ObjectKey: PlannedObject] = [:]
     /// New objects by the bytes of their primary key; `nullKey` has none.
@@ -35,14 +33,12 @@ final class PreviewedObjects {
 
     func contains(_ key: ObjectKey, in table: Table) -> Bool {
         table.definition.key == self.table.definition.key && (firstNew..<next).contains(key.rawValue)
-            && !removed.contains(key)
     }
 
     /// The new object with a primary key.
     func key(forPrimaryKey value: Value, in table: Table) -> ObjectKey? {
         guard table.definition.key == self.table.definition.key else { return nil }
-        let key = Table.uniqueBytes([value]).map { keys[$0] } ?? nullKey
-        return key.flatMap { removed.contains($0) ? nil : $0 }
+        return Table.uniqueBytes([value]).map { keys[$0] } ?? nullKey
     }
 
     /// The value of a column of an object; nil if it was not given for one that is stored.
@@ -92,13 +88,6 @@ final class PreviewedObjects {
             return (old, .updated)
         }
         return (old, .unchanged)
-    }
-
-    /// Removes a new object that was refused.
-    func remove(_ key: ObjectKey) {
-        removed.insert(key)
-        given[key] = nil
-        for number in holders.indices { holders[number] = holders[number].filter { $0.value != key } }
     }
 
     private func note(_ planned: PlannedObject, _ key: ObjectKey) throws(EngineError) {

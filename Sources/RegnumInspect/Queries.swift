@@ -122,7 +122,11 @@ extension Inspector {
     private static let adviceObjects = 1000
 
     package func makeSession() throws -> Session {
-        try inspecting(database.path) { () throws(EngineError) in try database.makeSession() }
+        try inspecting(database.path) { () throws(EngineError) in
+            let session = try database.makeSession()
+            if database.options.isReadOnly { session.scanStop = stop?.scans }
+            return session
+        }
     }
 
     package func table(_ className: String, _ session: Session) throws -> Table {
@@ -137,30 +141,37 @@ extension Inspector {
     private func queryText(_ text: String) throws -> QueryText {
         do throws(QueryText.Problem) { return try QueryText(text) } catch {
             throw InspectionError(
-                path: database.path, description: "The query '\(text)' cannot be used: \(error.message)")
+                path: database.path, description: "The query '\(text)' cannot be used: \(error.message)",
+                query: text, position: error.position)
         }
     }
 
     package func query(_ text: String, _ table: Table, _ session: Session) throws -> ObjectQuery {
         let parts = try queryText(text)
+        // The predicate begins at the start of the text, unless it is left out.
+        var position: Int?
         do throws(QueryError) {
             let schema = TableSchema(session.tables.map(\.definition))
             let key = table.definition.key
             let parsed = try PredicateParser.parse(parts.predicate)
             let bound = try PredicateBinder.bind(parsed, to: key, in: schema)
             var orderings: [Ordering] = []
-            for clause in parts.clauses {
+            for (clause, positions) in zip(parts.clauses, parts.positions) {
                 switch clause {
                 case .sort(let paths):
                     var keys: [SortKey] = []
-                    for path in paths {
+                    for (index, path) in paths.enumerated() {
+                        position = positions[index]
                         keys.append(
                             try SortKey.bind(path.path, isAscending: path.isAscending, to: key, in: schema))
                     }
                     orderings.append(.sort(keys))
                 case .distinct(let paths):
                     var keys: [SortKey] = []
-                    for path in paths { keys.append(try SortKey.bind(path, to: key, in: schema, verb: "distinct")) }
+                    for (index, path) in paths.enumerated() {
+                        position = positions[index]
+                        keys.append(try SortKey.bind(path, to: key, in: schema, verb: "distinct"))
+                    }
                     orderings.append(.distinct(keys))
                 case .limit(let limit): orderings.append(.slice(offset: 0, limit: limit))
                 }
@@ -169,8 +180,10 @@ extension Inspector {
                 session: session, table: key, predicate: parts.predicate == "TRUEPREDICATE" ? nil : bound,
                 orderings: orderings)
         } catch {
+            let part = position == nil ? "predicate '\(parts.predicate)'" : "query '\(text)'"
             throw InspectionError(
-                path: database.path, description: "The predicate '\(parts.predicate)' cannot be used: \(error.message)")
+                path: database.path, description: "The \(part) cannot be used: \(error.message)",
+                query: text, position: position ?? error.position)
         }
     }
 }

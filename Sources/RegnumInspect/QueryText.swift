@@ -15,14 +15,18 @@ package enum QueryClause: Equatable {
 }
 
 /// A predicate and clauses, as in `age > 30 SORT(name ASC, age DESC) DISTINCT(city) LIMIT(10)`. The predicate may be
-/// left out.
+/// left out. A property whose name has spaces, hyphens or the like is in quotation marks: `SORT("first name")`.
 package struct QueryText: Equatable {
     package struct Problem: Error, Equatable {
         package var message: String
+        /// The UTF-8 offset in the text.
+        package var position: Int
     }
 
     package var predicate: String
     package var clauses: [QueryClause] = []
+    /// For each clause: the UTF-8 offsets of its paths in the text.
+    package private(set) var positions: [[Int]] = []
 
     private static let keywords = ["SORT", "DISTINCT", "LIMIT"]
 
@@ -47,12 +51,14 @@ package struct QueryText: Equatable {
             guard let (keyword, open) = Self.keyword(bytes, position) else {
                 throw Problem(
                     message: "After SORT, DISTINCT or LIMIT only another one of them may follow, not "
-                        + "'\(String(decoding: bytes[position...].prefix(20), as: UTF8.self))'.")
+                        + "'\(String(decoding: bytes[position...].prefix(20), as: UTF8.self))'.", position: position)
             }
             guard let close = Self.closing(bytes, open) else {
-                throw Problem(message: "\(keyword) lacks its closing parenthesis.")
+                throw Problem(message: "\(keyword) lacks its closing parenthesis.", position: position)
             }
-            clauses.append(try Self.clause(keyword, bytes[(open + 1)..<close]))
+            let (clause, positions) = try Self.clause(keyword, bytes, (open + 1)..<close)
+            clauses.append(clause)
+            self.positions.append(positions)
             position = close + 1
         }
     }
@@ -133,29 +139,79 @@ package struct QueryText: Equatable {
         return nil
     }
 
-    private static func clause(_ keyword: String, _ bytes: ArraySlice<UInt8>) throws(Problem) -> QueryClause {
-        let text = String(decoding: bytes, as: UTF8.self)
-        let parts = text.split(separator: ",", omittingEmptySubsequences: false).map { part in
-            part.split(whereSeparator: \.isWhitespace).map(String.init)
-        }
-        if keyword == "LIMIT" {
-            guard parts.count == 1, parts[0].count == 1, let limit = Int(parts[0][0]), limit >= 0 else {
-                throw Problem(message: "LIMIT(\(text)) needs a number of objects, 0 or more, as in LIMIT(10).")
+    private struct Word {
+        var text: String
+        var position: Int
+    }
+
+    /// The words of each part between commas. A word in quotation marks may have blanks and commas.
+    private static func parts(_ bytes: [UInt8], _ range: Range<Int>) -> [[Word]] {
+        var parts: [[Word]] = [[]]
+        var position = range.lowerBound
+        while position < range.upperBound {
+            let byte = bytes[position]
+            if byte == UInt8(ascii: ",") { parts.append([]) }
+            if byte == UInt8(ascii: ",") || isBlank(byte) {
+                position += 1
+                continue
             }
-            return .limit(limit)
+            let start = position
+            var word: [UInt8] = []
+            while position < range.upperBound, bytes[position] != UInt8(ascii: ","), !isBlank(bytes[position]) {
+                let end = isQuote(bytes[position]) ? skippingText(bytes, position) : position + 1
+                word += isQuote(bytes[position]) ? unquoted(bytes[position..<end]) : [bytes[position]]
+                position = end
+            }
+            parts[parts.count - 1].append(Word(text: String(decoding: word, as: UTF8.self), position: start))
+        }
+        return parts
+    }
+
+    private static func isQuote(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\"") }
+
+    /// A text without its quotation marks and the backslashes before characters.
+    private static func unquoted(_ text: ArraySlice<UInt8>) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var isEscaped = false
+        for byte in text.dropFirst().dropLast() {
+            isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
+            if !isEscaped { bytes.append(byte) }
+        }
+        return bytes
+    }
+
+    /// A name as a part of a path in a clause.
+    package static func quoted(_ name: String) -> String {
+        "\"" + name.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+    }
+
+    private static func clause(
+        _ keyword: String, _ bytes: [UInt8], _ range: Range<Int>
+    ) throws(Problem) -> (clause: QueryClause, positions: [Int]) {
+        let text = String(decoding: bytes[range], as: UTF8.self)
+        let parts = parts(bytes, range)
+        if keyword == "LIMIT" {
+            guard parts.count == 1, parts[0].count == 1, let limit = Int(parts[0][0].text), limit >= 0 else {
+                throw Problem(
+                    message: "LIMIT(\(text)) needs a number of objects, 0 or more, as in LIMIT(10).",
+                    position: range.lowerBound)
+            }
+            return (.limit(limit), [])
         }
         var paths: [QueryClause.SortPath] = []
         for words in parts {
-            let direction = words.count == 2 ? words[1].uppercased() : "ASC"
+            let direction = words.count == 2 ? words[1].text.uppercased() : "ASC"
             let isAscending = direction == "ASC" || direction == "ASCENDING"
             guard (1...2).contains(words.count), isAscending || direction == "DESC" || direction == "DESCENDING",
                 words.count == 1 || keyword == "SORT"
             else {
                 let example = keyword == "SORT" ? "SORT(name ASC, age DESC)" : "DISTINCT(name, age)"
-                throw Problem(message: "\(keyword)(\(text)) is not a list of properties, as in \(example).")
+                throw Problem(
+                    message: "\(keyword)(\(text)) is not a list of properties, as in \(example).",
+                    position: words.dropFirst().first?.position ?? words.first?.position ?? range.lowerBound)
             }
-            paths.append(QueryClause.SortPath(path: words[0], isAscending: isAscending))
+            paths.append(QueryClause.SortPath(path: words[0].text, isAscending: isAscending))
         }
-        return keyword == "SORT" ? .sort(paths) : .distinct(paths.map(\.path))
+        return (keyword == "SORT" ? .sort(paths) : .distinct(paths.map(\.path)), parts.map { $0[0].position })
     }
 }

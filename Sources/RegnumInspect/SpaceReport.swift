@@ -61,7 +61,9 @@ extension Inspector {
             // both are repeated.
             while true {
                 let session = try database.makeSession()
-                let check = IntegrityCheck.run(database)
+                session.scanStop = stop?.scans
+                let check = IntegrityCheck.run(database, stop: stop?.scans)
+                try session.checkStop()
                 let newest = database.versions.newest
                 guard newest.number == session.version else { continue }
                 report.version = newest.number

@@ -18,7 +18,7 @@ package struct DeletePreview: Sendable, Equatable {
 
 extension Inspector {
     /// A change of more objects than these cannot be undone.
-    private static let undoLimit = 10_000
+    static let undoLimit = 10_000
 
     /// Changes the given properties of an object. `expected` has the JSON that each property is expected to have, as
     /// `ObjectFormatter` writes it. Returns nil if nothing differs. Throws `RefusedObject` for values that are not valid,

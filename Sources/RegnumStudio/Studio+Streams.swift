@@ -109,8 +109,6 @@ private final class ObjectExport: @unchecked Sendable {
     private let table: Table
     private let list: ResultList
     private let isJSON: Bool
-    /// The positions of the chosen properties among the visible ones.
-    private let chosen: [Int]
     private let columns: [Int]
     private let writer: ObjectFormatter
     private var position = 0
@@ -119,29 +117,13 @@ private final class ObjectExport: @unchecked Sendable {
 
     init(_ view: StudioView, _ call: StudioCall, isJSON: Bool) throws {
         let table = try view.table(try call.text("class"))
-        let visible = table.definition.columns.indices.filter { !table.definition.columns[$0].isHidden }
-        var chosen = Array(visible.indices)
-        if let text = call["columns"], case .array(let names) = try Self.parsed(text) {
-            chosen = try names.map { name in
-                guard case .string(let name) = name, let column = table.definition.column(named: name),
-                    let position = visible.firstIndex(of: column)
-                else { throw StudioFailure.argument("columns", "a JSON array of names of properties") }
-                return position
-            }
-        }
         self.view = view
         self.table = table
         list = try view.list(table.definition.name, try view.queryText(call))
         self.isJSON = isJSON
-        self.chosen = chosen
-        columns = chosen.map { visible[$0] }
+        let visible = table.definition.columns.indices.filter { !table.definition.columns[$0].isHidden }
+        columns = try view.columns(call, of: table) ?? visible
         writer = ObjectFormatter(session: view.session)
-    }
-
-    private static func parsed(_ text: String) throws -> JSONValue {
-        do throws(JSONParser.Problem) { return try JSONParser.parse(Array(text.utf8)) } catch {
-            throw StudioFailure.argument("columns", "a JSON array of names of properties")
-        }
     }
 
     /// The next chunk; nil at the end.
@@ -176,8 +158,7 @@ private final class ObjectExport: @unchecked Sendable {
     }
 
     private func record(_ key: ObjectKey) throws(EngineError) -> String {
-        let cells = try writer.cells(table, key)
-        return CSVText.record(chosen.map { cells[$0] })
+        CSVText.record(try writer.cells(table, key, columns: columns))
     }
 
     private func json(_ key: ObjectKey) throws(EngineError) -> String {

@@ -60,7 +60,8 @@ struct StudioFailure: Error {
                 case .busy, .noSpace, .stopped: 503
                 default: 500
                 }
-            self.init(status, error.reason.rawValue, error.description)
+            self.init(status, error.query == nil ? error.reason.rawValue : "query", error.description)
+            position = error.position
         default: self.init(500, "unknown", error.localizedDescription)
         }
     }

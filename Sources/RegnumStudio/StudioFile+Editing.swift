@@ -103,13 +103,26 @@ extension StudioFile {
     /// Imports CSV or JSON in one transaction, if no object is refused.
     func importObjects(_ call: StudioCall) throws -> JSONValue {
         try requireEditing()
-        let editor = try inspector.beginEditing(try call.text("class"))
+        let name = try call.text("class")
+        let editor = try inspector.beginEditing(name)
+        editor.record(atMost: options.undoByteLimit)
         let start = ContinuousClock.now
         let report = try StudioImport.run(call, editor) { [limit = options.timeLimit] in
             ContinuousClock.now - start > limit
         }
         let isKept = report.counts.refused == 0
-        if isKept { try editor.commit() } else { editor.rollback() }
+        if isKept {
+            let step = try editor.undoStep()
+            try editor.commit()
+            if let step, !step.isEmpty {
+                push("Import into \(name)", step)
+            } else if step == nil {
+                // Older steps may concern the same objects.
+                forgetHistory()
+            }
+        } else {
+            editor.rollback()
+        }
         return report.json(isKept: isKept, try state())
     }
 

@@ -24,10 +24,10 @@ struct StudioImport: Sendable {
             if isOver() { throw StudioFailure.timeout }
         }
         let source = ByteSource([UInt8](call.body))
-        if call["format"] == "json" {
-            try run.putJSON(JSONObjectsReader(source))
-        } else {
-            try run.putCSV(CSVReader(source))
+        switch call["format"] {
+        case "json": try run.putJSON(JSONObjectsReader(source))
+        case "tsv": try run.putCSV(CSVReader(source, separator: 0x09))
+        default: try run.putCSV(CSVReader(source))
         }
         let counts = try run.finish()
         return StudioImport(counts: counts, refusals: refusals)

@@ -15,13 +15,15 @@ extension StudioView {
         _ = try parsed(text, try table(try call.text("class")))
         guard let sort = call["sort"], !sort.isEmpty else { return text }
         let isDescending = call["descending"] == "1"
-        return text + " SORT(\(sort) \(isDescending ? "DESC" : "ASC"))"
+        return text + " SORT(\(QueryText.quoted(sort)) \(isDescending ? "DESC" : "ASC"))"
     }
 
     private func parsed(_ text: String, _ table: Table) throws -> (parts: QueryText, predicate: RegnumQuery.Predicate) {
         let parts: QueryText
         do throws(QueryText.Problem) { parts = try QueryText(text) } catch {
-            throw StudioFailure(400, "query", error.message)
+            var failure = StudioFailure(400, "query", error.message)
+            failure.position = error.position
+            throw failure
         }
         let predicate = try PredicateParser.parse(parts.predicate)
         _ = try PredicateBinder.bind(
@@ -62,27 +64,12 @@ extension StudioView {
     func aggregates(_ call: StudioCall) throws -> JSONValue {
         let table = try table(try call.text("class"))
         let column = try column(try call.text("property"), of: table)
-        let definition = table.definition.columns[column]
-        let text = try queryText(call)
-        let query = try inspector.query(text, table, session)
-        var kinds: [(String, AggregateKind)] = []
-        switch definition.type {
-        case .int, .float, .double, .decimal128:
-            kinds = [("min", .min), ("max", .max), ("sum", .sum), ("avg", .avg)]
-        case .date: kinds = [("min", .min), ("max", .max)]
-        default: break
+        let query = try inspector.query(try queryText(call), table, session)
+        let found = try inspector.aggregates(of: column, in: table, query)
+        var members: [JSONMember] = [.init(key: "count", value: .int(found.objects))]
+        for (name, value) in found.values {
+            members.append(.init(key: name, value: value.map { .string($0) } ?? .null))
         }
-        if definition.collection != .none { kinds = [] }
-        let count = try reading { () throws(EngineError) in try query.count() }
-        let writer = ObjectFormatter(session: session)
-        return try reading { () throws(EngineError) in
-            var members: [JSONMember] = [.init(key: "count", value: .int(count))]
-            for (name, kind) in kinds {
-                let value = try query.aggregate(kind, column)
-                members.append(
-                    .init(key: name, value: value == .null ? .null : .string(try writer.plain(value))))
-            }
-            return .object(members)
-        }
+        return .object(members)
     }
 }

@@ -11,7 +11,8 @@ extension StudioView {
     // MARK: Rows
 
     /// A window of the results of a query: of `offset` and `limit`, or around the object `anchor`, which becomes row
-    /// `row` of the window, so that a grid keeps its rows when other processes commit.
+    /// `row` of the window, so that a grid keeps its rows when other processes commit. With `columns`, a JSON array of
+    /// names, the cells are the whole values of these properties as text, in fewer rows if they are long.
     func rows(_ call: StudioCall) throws -> JSONValue {
         let name = try call.text("class")
         let limit = try call.number("limit", 1...500, default: 100)
@@ -28,9 +29,19 @@ extension StudioView {
         let table = try table(name)
         let keys = try list.keys(offset..<offset + min(limit, list.count - offset))
         let writer = CellWriter(session)
+        let columns = try columns(call, of: table)
         let rows = try reading { () throws(EngineError) in
             var rows: [JSONValue] = []
-            for key in keys { rows.append([.int(key.rawValue), try writer.cells(table, key)]) }
+            var characters = 0
+            for key in keys where characters < Self.wholeCharacters {
+                guard let columns else {
+                    rows.append([.int(key.rawValue), try writer.cells(table, key)])
+                    continue
+                }
+                let cells = try writer.writer.cells(table, key, columns: columns)
+                characters += cells.reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+                rows.append([.int(key.rawValue), .array(cells.map { $0.map(JSONValue.string) ?? .null })])
+            }
             return rows
         }
         return [
@@ -38,6 +49,22 @@ extension StudioView {
             "anchor": anchor.map { .int($0) } ?? .null, "rows": .array(rows),
             "microseconds": .int(Self.microseconds(since: start)),
         ]
+    }
+
+    /// The number of characters after which a window of whole values ends.
+    private static let wholeCharacters = 4_000_000
+
+    /// The columns that a request names; nil if it names none.
+    func columns(_ call: StudioCall, of table: Table) throws -> [Int]? {
+        guard let text = call["columns"], !text.isEmpty else { return nil }
+        let problem = StudioFailure.argument("columns", "a JSON array of names of properties")
+        guard case .array(let names)? = try? JSONParser.parse(Array(text.utf8)) else { throw problem }
+        return try names.map { name in
+            guard case .string(let name) = name, let column = table.definition.column(named: name),
+                !table.definition.columns[column].isHidden
+            else { throw problem }
+            return column
+        }
     }
 
     static func microseconds(since start: ContinuousClock.Instant) -> Int {

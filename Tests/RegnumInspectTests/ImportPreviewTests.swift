@@ -122,6 +122,65 @@ final class PreviewNote: Object, UniqueConstraints {
         }
     }
 
+    /// Imports lines of JSON without those that are refused.
+    private func runSkipping(
+        _ text: String, begin: () throws -> ObjectEditor
+    ) throws -> (editor: ObjectEditor, report: Report) {
+        final class Refusals { var lines: [String] = [] }
+        let refusals = Refusals()
+        let (editor, counts) = try ObjectImport.run(
+            skippingRefused: true,
+            begin: {
+                refusals.lines = []
+                return try begin()
+            },
+            refused: { refusals.lines.append("\($0): \($1)") }, progress: { _ in },
+            put: { try $0.putJSON(JSONObjectsReader(ByteSource(Array(text.utf8)))) })
+        return (editor, Report(counts: counts, refusals: refusals.lines))
+    }
+
+    // `--skip-refused` stored the other values of an object whose link was refused, and deleted a new one that others
+    // linked to already. An object that is refused at the end is now left out from the start.
+    @Test("An object that is refused at the end changes nothing, and objects that link to it are refused")
+    func refusedAtTheEnd() throws {
+        let text = """
+            {"id": "a", "weight": 7, "friend": "x"}
+            {"id": "c", "friend": "x"}
+            {"id": "d", "friend": "c"}
+            {"id": "e", "friend": "d", "weight": 1}
+            {"id": "f", "friend": "g"}
+            {"id": "g", "email": "new@x"}
+            {"id": "b", "weight": 2}
+            """
+        try withFile { url in
+            let preview = try runSkipping(text) {
+                try Inspector(fileURL: url, isReadOnly: true).previewEditing("PreviewUser")
+            }.report
+            let (editor, real) = try runSkipping(text) { try Inspector(fileURL: url).beginEditing("PreviewUser") }
+            try editor.commit()
+            #expect(preview == real)
+            let counts = real.counts
+            #expect(counts.inserted == 2 && counts.updated == 1 && counts.unchanged == 0 && counts.refused == 4)
+            #expect(real.refusals.map { $0.prefix(2) } == ["1:", "2:", "3:", "4:"])
+            let inspector = try Inspector(fileURL: url, isReadOnly: true)
+            let all = try inspector.count("PreviewUser")
+            let untouched = try inspector.count("PreviewUser", where: "id == 'a' AND weight == 1.5 AND friend == NULL")
+            let linked = try inspector.count("PreviewUser", where: "id == 'f' AND friend.email == 'new@x'")
+            #expect(all == 4 && untouched == 1 && linked == 1)
+            #expect(inspector.integrityFindings().isEmpty)
+        }
+    }
+
+    @Test("Objects whose links cannot be set are not counted as stored")
+    func missingLinks() throws {
+        try withFile { url in
+            let text = #"{"id": "a", "friend": "x"} {"id": "c", "friend": "y"} {"id": "d", "friend": "z"}"#
+            let report = try run("PreviewUser", text, try Inspector(fileURL: url).beginEditing("PreviewUser"))
+            #expect(report.counts.refused == 3 && report.refusals.count == 3)
+            #expect(report.counts.inserted == 0 && report.counts.updated == 0 && report.counts.unchanged == 0)
+        }
+    }
+
     @Test("A preview waits for no writer, no writer waits for it, and nothing is changed")
     func locks() throws {
         try withFile { url in

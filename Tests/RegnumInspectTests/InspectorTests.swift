@@ -51,6 +51,57 @@ struct InspectorTests {
         try body(url, realm)
     }
 
+    @Test("A stop ends queries and measurements that run, and those that begin later")
+    func stopping() throws {
+        try withFile { url, _ in
+            let inspector = try Inspector(fileURL: url, isReadOnly: true)
+            let stop = InspectionStop()
+            inspector.stop = stop
+            let count = try inspector.count("Ship", where: "name CONTAINS '1'")
+            #expect(count > 0)
+            stop.stop()
+            for work in [
+                { _ = try inspector.count("Ship", where: "name CONTAINS '1'") }, { _ = try inspector.report() },
+                { _ = try inspector.explain("Ship", matching: "name CONTAINS '1'") },
+                { try inspector.forEachObject(of: "Ship", matching: "SORT(log ASC)") { _ in } },
+            ] as [() throws -> Void] {
+                let error = #expect(throws: InspectionError.self) { try work() }
+                #expect(error?.reason == .stopped)
+            }
+            inspector.stop = nil
+            let again = try inspector.report()
+            #expect(again.objects == 3_001)
+        }
+    }
+
+    @Test("Numbers have a minimum, a maximum, a sum and an average; other properties only a count")
+    func aggregates() throws {
+        try withFile { url, _ in
+            let inspector = try Inspector(fileURL: url, isReadOnly: true)
+            let ids = try inspector.aggregates("Ship", property: "id", matching: "id < 4")
+            #expect(ids.objects == 4 && ids.aggregates.map(\.name) == ["min", "max", "sum", "avg"])
+            #expect(ids.aggregates.map(\.text) == ["0", "3", "6", "1.5"])
+            let names = try inspector.aggregates("Ship", property: "name")
+            #expect(names.objects == 3_000 && names.aggregates.isEmpty)
+            let none = try inspector.aggregates("Ship", property: "id", matching: "id < 0")
+            #expect(none.objects == 0 && none.aggregates.first?.text == nil)
+            #expect(throws: InspectionError.self) { try inspector.aggregates("Ship", property: "nothing") }
+        }
+    }
+
+    @Test(
+        "An error of a query has its position in the text",
+        arguments: [("id > > 3", 5), ("SORT(id ASC, nothing)", 13), ("id > 3 DISTINCT(no)", 16), ("LIMIT(x)", 6)])
+    func positions(_ query: String, _ position: Int) throws {
+        try withFile { url, _ in
+            let inspector = try Inspector(fileURL: url, isReadOnly: true)
+            let error = #expect(throws: InspectionError.self) {
+                try inspector.forEachObject(of: "Ship", matching: query) { _ in }
+            }
+            #expect(error?.query == query && error?.position == position, "\(String(describing: error))")
+        }
+    }
+
     @Test(
         "The report counts the objects and bytes of each table, and pages add up", arguments: [false, true])
     func report(_ isReadOnly: Bool) throws {

@@ -26,6 +26,35 @@ import Testing
             ])
     }
 
+    @Test("A property with an unusual name is in quotation marks")
+    func quotedNames() throws {
+        let query = try QueryText(#"SORT("first name" DESC, 'a, b', home."the-street") DISTINCT("x\"y\\z")"#)
+        #expect(
+            query.clauses == [
+                .sort([
+                    .init(path: "first name", isAscending: false), .init(path: "a, b", isAscending: true),
+                    .init(path: "home.the-street", isAscending: true),
+                ]), .distinct([#"x"y\z"#]),
+            ])
+        #expect(query.positions == [[5, 24, 32], [60]])
+        for name in ["name", "first name", "a\"b\\c", "(x)", "SORT(a)", ","] {
+            let text = try QueryText("SORT(\(QueryText.quoted(name)) DESC)")
+            #expect(text.clauses == [.sort([.init(path: name, isAscending: false)])], "\(name)")
+        }
+    }
+
+    @Test(
+        "An error of a clause has its position",
+        arguments: [
+            ("age > 3 LIMIT(x)", 14), ("SORT(a UP)", 7), ("SORT(a, b DOWN)", 10), ("é SORT(a", 3),
+            ("LIMIT(1) age > 3", 9),
+            ("SORT()", 5),
+        ])
+    func positions(_ text: String, _ position: Int) {
+        let problem = #expect(throws: QueryText.Problem.self) { try QueryText(text) }
+        #expect(problem?.position == position)
+    }
+
     @Test("The predicate may be left out", arguments: ["", "  ", "LIMIT(1)", " SORT(a)"])
     func nothing(_ text: String) throws { #expect(try QueryText(text).predicate == "TRUEPREDICATE") }
 

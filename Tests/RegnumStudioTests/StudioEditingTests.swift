@@ -288,6 +288,53 @@ import Testing
         try home.write { $0.add(StudioDog(value: ["name": "After"])) }
     }
 
+    // An import was not among the changes that can be undone, so that undo went to an older one.
+    @Test("An import is undone: new objects go, and changed ones are as they were")
+    func undoingImport() async throws {
+        let home = try StudioHome()
+        let client = try await editor(home)
+        let before = try home.json("StudioPerson")
+        let query = ["class": "StudioPerson", "format": "json", "commit": "1"]
+        let text = """
+            {"id": 1, "name": "One", "tags": [], "best": {"key": 2}} {"id": 9, "name": "New"} {"id": 1, "age": 5}
+            {"id": 9, "age": 4} {"id": 2, "age": 20}
+            """
+        let answer = try await client.post("import", text, query).json
+        #expect(answer["written"] == .bool(true) && answer.at("state.undo.0")?.string == "Import into StudioPerson")
+        #expect(try home.count("StudioPerson", where: "name == 'One' AND age == 5 AND tags.@count == 0") == 1)
+        let undone = try await client.post("undo", "{}")
+        #expect(undone.status == 200 && undone.json["undo"]?.array.isEmpty == true, "\(undone.text)")
+        #expect(try home.json("StudioPerson") == before)
+        // One that changes nothing is nothing to undo.
+        let same = try await client.post("import", #"{"id": 2, "age": 20}"#, query).json
+        #expect(same["written"] == .bool(true) && same.at("state.undo")?.array.isEmpty == true)
+    }
+
+    @Test("An import that is too large to be undone is made, and the page is told that older changes are forgotten")
+    func largeImport() async throws {
+        let home = try StudioHome()
+        let client = try home.client { $0.undoByteLimit = 10_000 }
+        try await client.switchToEditing()
+        #expect(try await client.post("change", change(1, #"{"age": "1"}"#)).json["undo"]?.array.count == 1)
+        let name = String(repeating: "x", count: 20_000)
+        let answer = try await client.post(
+            "import", "id,name\n9,\(name)\n", ["class": "StudioPerson", "format": "csv", "commit": "1"]
+        ).json
+        #expect(answer["written"] == .bool(true) && answer.at("state.hasForgotten") == .bool(true))
+        #expect(answer.at("state.undo")?.array.isEmpty == true)
+        #expect(try home.count("StudioPerson") == 4)
+    }
+
+    @Test("The fields of a TSV are between tabs")
+    func importingTSV() async throws {
+        let home = try StudioHome()
+        let client = try await editor(home)
+        let query = ["class": "StudioPerson", "format": "tsv", "commit": "1"]
+        let answer = try await client.post("import", "id\tname\n9\ta, b\n", query)
+        #expect(answer.json["inserted"]?.int == 1, "\(answer.text)")
+        #expect(try home.count("StudioPerson", where: "id == 9 AND name == 'a, b'") == 1)
+    }
+
     @Test("A preview of an import waits for no process that writes")
     func previewBesideWriter() async throws {
         let home = try StudioHome()

@@ -33,6 +33,43 @@ import Testing
         answer.json["rows"]?.array.compactMap { $0.array.first?.int } ?? []
     }
 
+    // The page copied the cells as it showed them: long texts cut, and data as a number of bytes.
+    @Test("The whole values of chosen properties are read, in fewer rows if they are long")
+    func wholeValues() async throws {
+        let home = try StudioHome()
+        let long = String(repeating: "é", count: 3_000)
+        try home.write { realm in
+            let person = realm.object(ofType: StudioPerson.self, forPrimaryKey: 1)
+            person?.name = long
+            person?.photo = Data([1, 2, 3])
+            person?.tags.append(objectsIn: ["c", "d", "e"])
+        }
+        let client = try home.client()
+        var query = ["class": "StudioPerson", "columns": #"["tags", "photo", "name", "age"]"#]
+        let row = try await client.get("rows", query).json.at("rows.0.1")?.array ?? []
+        #expect(row == [.string(#"["a", "b", "c", "d", "e"]"#), .string("AQID"), .string(long), .string("10")])
+        for text in ["[1]", #"["nothing"]"#, "x"] {
+            query["columns"] = text
+            #expect(try await client.get("rows", query).status == 400, "\(text)")
+        }
+        try home.write { realm in
+            for person in realm.objects(StudioPerson.self) { person.photo = Data(count: 3_000_000) }
+        }
+        query["columns"] = #"["photo"]"#
+        let cut = try await client.get("rows", query).json
+        #expect(cut["count"]?.int == 3 && cut["rows"]?.array.count == 1)
+    }
+
+    @Test("An error of a clause has its position, and one of a property too")
+    func clausePositions() async throws {
+        let client = try StudioHome().client()
+        for (text, position) in [("age > 3 LIMIT(x)", 14), ("SORT(age, nothing)", 10)] {
+            let answer = try await client.get("rows", ["class": "StudioPerson", "query": text])
+            #expect(answer.status == 400 && answer.reason == "query", "\(answer.text)")
+            #expect(answer.json.at("error.position")?.int == position, "\(answer.text)")
+        }
+    }
+
     @Test("Rows come in windows, in any order, filtered")
     func rows() async throws {
         let client = try StudioHome(people: 1_500).client()

@@ -74,6 +74,8 @@ struct JSONParserTests {
         text += "\u{2028}\u{feff}\u{10ffff}"
         var literal = ""
         JSONValue.quote(text, to: &literal)
+        // No terminal obeys it.
+        #expect(!literal.unicodeScalars.contains(where: \.isControl))
         guard case .string(let again) = try parsed(literal) else {
             Issue.record("no string")
             return

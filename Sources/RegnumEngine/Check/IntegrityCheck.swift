@@ -32,9 +32,10 @@ package enum IntegrityCheck {
     /// The maximum number of findings that are collected.
     static let findingLimit = 100
 
-    /// `progress` is called now and then with the checked part of the reachable pages, 0...1.
+    /// `progress` is called now and then with the checked part of the reachable pages, 0...1. After `stop` the report
+    /// is not complete.
     package static func run(
-        _ database: Database, progress: (Double) -> Void = { _ in }
+        _ database: Database, stop: ScanStop? = nil, progress: (Double) -> Void = { _ in }
     ) -> IntegrityReport {
         do throws(EngineError) { try database.enterWriter() } catch {
             return IntegrityReport(findings: [Finding(law: 2, text: "\(error)")])
@@ -42,7 +43,7 @@ package enum IntegrityCheck {
         defer { database.leaveWriter() }
         database.settle()
         return withoutActuallyEscaping(progress) { progress in
-            var walk = Walk(database, progress)
+            var walk = Walk(database, stop, progress)
             do throws(EngineError) { try walk.run() } catch { walk.find(2, "\(error)") }
             return walk.report
         }
@@ -71,16 +72,19 @@ package enum IntegrityCheck {
         private(set) var pages: [UInt8] = []
         /// The kept versions.
         var history: History?
+        private let stop: ScanStop?
         private let progress: (Double) -> Void
         private var checkedPages = 0
         /// True if rows of the table lead to the same blocks: further checks would read those blocks once per row.
         private var sharesBlocks = false
 
-        init(_ database: Database, _ progress: @escaping (Double) -> Void) {
+        init(_ database: Database, _ stop: ScanStop?, _ progress: @escaping (Double) -> Void) {
             self.database = database
+            self.stop = stop
             self.progress = progress
             do {
                 session = try database.makeSession()
+                session?.scanStop = stop
             } catch {
                 session = nil
                 find(2, "\(error)")
@@ -164,6 +168,7 @@ package enum IntegrityCheck {
             if ref.birth > parentBirth {
                 find(3, "\(path): the block at page \(ref.page) is newer than the block that refers to it")
             }
+            if let stop, stop.isStopped { throw .stopped }
             _ = try database.reader.bytes(ref)
             report.blocks += 1
             checkedPages += ref.pageCount

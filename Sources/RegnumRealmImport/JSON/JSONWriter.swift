@@ -18,6 +18,7 @@
 //   table in a table    an array of arrays
 
 internal import Foundation
+internal import RegnumSystem
 internal import RegnumRealmFile
 
 struct JSONWriter {
@@ -122,20 +123,8 @@ struct JSONWriter {
 
     /// Returns a text as a JSON string, with quotation marks and escapes.
     static func quoted(_ string: String) -> String {
-        var text: [UInt8] = [UInt8(ascii: "\"")]
-        for byte in string.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"): text += [UInt8(ascii: "\\"), byte]
-            case 0x0a: text += Array("\\n".utf8)
-            case 0x0d: text += Array("\\r".utf8)
-            case 0x09: text += Array("\\t".utf8)
-            case 0..<0x20, 0x7f:
-                let digits = String(byte, radix: 16)
-                text += Array(("\\u00" + (byte < 16 ? "0" : "") + digits).utf8)
-            default: text.append(byte)
-            }
-        }
-        text.append(UInt8(ascii: "\""))
-        return String(decoding: text, as: UTF8.self)
+        var text = ""
+        JSONValue.quote(string, to: &text)
+        return text
     }
 }

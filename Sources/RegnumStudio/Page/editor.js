@@ -18,14 +18,19 @@ async function send(name, body) {
   }
   const now = answer.state ?? answer;
   takeState(now);
-  if (now.hasForgotten) toast(now.undo.length === 0 ? "This change, and older ones, cannot be undone: their values take too much memory."
-    : "The oldest changes can no longer be undone: their values take too much memory.");
+  sayForgotten(now);
   emit("refresh", { version: (answer.state ?? answer).version });
   return answer;
 }
 
+/** Says so if a change has made the studio forget changes. */
+export function sayForgotten(now) {
+  if (now.hasForgotten) toast(now.undo.length === 0 ? "This change, and older ones, cannot be undone: their values take too much memory."
+    : "The oldest changes can no longer be undone: their values take too much memory.");
+}
+
 /** A button that undoes the change that was just made, and no later one. */
-function undoAction() {
+export function undoAction() {
   const number = state.database.undoNumber;
   return { label: "Undo", run: () => undo(number) };
 }

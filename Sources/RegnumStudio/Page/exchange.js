@@ -3,9 +3,10 @@
 
 import { blob, upload } from "./api.js";
 import { h, put } from "./dom.js";
+import { sayForgotten, undoAction } from "./editor.js";
 import { bytes, count, plural } from "./format.js";
 import { dialog, toast } from "./overlay.js";
-import { emit, takeState } from "./state.js";
+import { emit, state, takeState } from "./state.js";
 import { save } from "./values.js";
 
 /** `rows` has the source and the count of the grid, `columns` the names of the shown properties. */
@@ -28,7 +29,7 @@ export function exportRows(name, rows, columns) {
 export function importRows(name) {
   const report = h("div", { "aria-live": "polite" });
   let file = null;
-  const format = () => (/\.(json|jsonl|ndjson)$/i.test(file.name) ? "json" : "csv");
+  const format = () => (/\.(json|jsonl|ndjson)$/i.test(file.name) ? "json" : /\.(tsv|tab)$/i.test(file.name) ? "tsv" : "csv");
   const show = (answer) => {
     put(report, h("p", {}, h("strong", { text: count(answer.inserted) }), " new, ", h("strong", { text: count(answer.updated) }), " updated, ",
       h("strong", { text: count(answer.unchanged) }), " unchanged, ", h("strong", { text: count(answer.refused) }), " refused"),
@@ -41,15 +42,18 @@ export function importRows(name) {
   const run = async (commit) => {
     const answer = await upload("import", { class: name, format: format(), commit: commit ? "1" : "" }, file);
     show(answer);
+    const before = state.database.undoNumber;
     takeState(answer.state);
     if (answer.written) {
+      sayForgotten(answer.state);
       emit("refresh", { version: answer.state.version });
-      toast(`Imported ${plural(answer.inserted + answer.updated, "object")}`);
+      const isUndoable = state.database.undoNumber !== null && state.database.undoNumber !== before;
+      toast(`Imported ${plural(answer.inserted + answer.updated, "object")}`, { action: isUndoable ? undoAction() : undefined });
     }
     return answer.written;
   };
   const chooser = h("input", {
-    type: "file", accept: ".csv,.tsv,.json,.jsonl,.ndjson,text/csv,application/json", "aria-label": "File to import", onchange: async () => {
+    type: "file", accept: ".csv,.tsv,.tab,.json,.jsonl,.ndjson,text/csv,application/json", "aria-label": "File to import", onchange: async () => {
       [file] = chooser.files;
       store.hidden = true;
       if (!file) return;
@@ -58,7 +62,7 @@ export function importRows(name) {
     },
   });
   const opened = dialog(`Import into ${name}`, h("div", { class: "form" },
-    h("p", { class: "hint", text: "CSV with a first line that names properties, or JSON as the export writes it. An object with the primary key of an existing one updates it." }),
+    h("p", { class: "hint", text: "CSV or TSV with a first line that names properties, or JSON as the export writes it. An object with the primary key of an existing one updates it." }),
     chooser, report), [{ label: "Cancel" }, { label: "Import", isPrimary: true, run: () => (file ? run(true) : false) }]);
   const store = opened.element.querySelector("footer .primary");
   store.hidden = true;

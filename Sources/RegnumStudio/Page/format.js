@@ -58,5 +58,5 @@ export function hexLines(data) {
   return lines.join("\n");
 }
 
-/** A field of text for a spreadsheet: without tabs and line ends. */
-export const field = (text) => text.replace(/[\t\r\n]+/g, " ");
+/** A field of text between tabs. As in spreadsheets, one with tabs, line ends or a first quotation mark is in such marks. */
+export const field = (text) => (/^"|[\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);

@@ -3,14 +3,16 @@
 // as millions of rows are high: beyond a height the bar stands for the whole, and the wheel moves row by row.
 
 import { h, icon, put } from "./dom.js";
-import { count, field } from "./format.js";
+import { bytes, count, field } from "./format.js";
 import { complain, copy, toast } from "./overlay.js";
-import { cellContent, cellText, isNumber, isSortable } from "./values.js";
+import { cellContent, isNumber, isSortable } from "./values.js";
 
 const rowHeight = 28;
 const heightLimit = 8_000_000;
 const gutter = 64;
 const copyLimit = 10_000;
+/** The number of characters that are copied at most. */
+const copyLength = 64_000_000;
 
 export class Grid {
   /** `handlers`: open(object), sort(property), resize(name, width), move(name, before), remove(keys). */
@@ -379,11 +381,14 @@ export class Grid {
     const range = this.range();
     const length = range.bottom - range.top + 1;
     if (length > copyLimit) return toast(`At most ${count(copyLimit)} rows are copied at once: export them instead.`, { isError: true });
+    const columns = this.columns.slice(range.left, range.right + 1).map(({ property }) => property.name);
     let rows = [];
-    try { rows = await this.rows.range(range.top, range.bottom + 1); } catch (error) { return complain(error); }
-    const columns = this.columns.slice(range.left, range.right + 1);
-    const lines = rows.map((row) => columns.map(({ index }) => field(cellText(row.cells[index]))).join("\t"));
-    await copy(lines.join("\n"), length === 1 && columns.length === 1 ? "the cell" : `${count(rows.length)} rows`);
+    // The cells of the grid are cut: what is copied is asked for whole.
+    try { rows = await this.rows.range(range.top, range.bottom + 1, { columns }); } catch (error) { return complain(error); }
+    const isCell = rows.length === 1 && columns.length === 1;
+    const text = isCell ? rows[0].cells[0] ?? "" : rows.map(({ cells }) => cells.map((cell) => field(cell ?? "")).join("\t")).join("\n");
+    if (text.length > copyLength) return toast(`The cells have ${bytes(text.length)}: export them instead.`, { isError: true });
+    await copy(text, isCell ? "the cell" : `${count(rows.length)} rows`);
   }
 
   async removeSelected() {

@@ -131,21 +131,22 @@ export class Rows {
   /**
    * The rows of a range, all of one version: rows of two could repeat an object, or lack one. If another process commits
    * meanwhile, the range is read again at the newer version; with `isExact`, which asks for the version that is shown, or
-   * after three times, an `Error` says so.
+   * after three times, an `Error` says so. With `columns` the cells are the whole values of these properties as text.
    */
-  async range(start, end, { isExact = false } = {}) {
+  async range(start, end, { isExact = false, columns } = {}) {
+    const whole = columns && { columns: JSON.stringify(columns) };
     let { version } = this;
     let isShown = true;
     let rows = [];
     let restarts = 0;
     while (start + rows.length < end) {
       const offset = start + rows.length;
-      const known = isShown && this.version === version ? this.peek(offset) : undefined;
+      const known = !whole && isShown && this.version === version ? this.peek(offset) : undefined;
       if (known) {
         rows.push(known);
         continue;
       }
-      const answer = await get("rows", { ...this.source, ...this.turn, offset, limit: Math.min(500, end - offset) });
+      const answer = await get("rows", { ...this.source, ...this.turn, ...whole, offset, limit: Math.min(500, end - offset) });
       if (answer.version !== version || isShown && this.version !== version) {
         if (isExact || restarts === 3) {
           this.outdated();

@@ -10,17 +10,9 @@ const numbers = new Set(["Int", "Float", "Double", "Decimal128"]);
 
 export const isNumber = (property) => property.collection === "none" && numbers.has(property.type);
 
-/** True if a grid can be sorted by the property. */
+/** True if a grid can be sorted by the property. A path of properties has points, and operators begin with @. */
 export const isSortable = (property) =>
-  property.collection === "none" && !property.isLink && property.type !== "Data" && /^[\p{L}_][\p{L}\p{N}_]*$/u.test(property.name);
-
-/** The text of a cell as it is copied. */
-export function cellText(cell) {
-  if (cell === null || cell === undefined) return "";
-  if (typeof cell === "string") return cell;
-  if (cell.bytes !== undefined) return `${cell.bytes} bytes`;
-  return cell.s ?? "";
-}
+  property.collection === "none" && !property.isLink && property.type !== "Data" && !/[.@]/.test(property.name);
 
 /** The contents of a cell: a list of children and a class. */
 export function cellContent(cell, property) {

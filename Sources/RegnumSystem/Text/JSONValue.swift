@@ -34,11 +34,11 @@ extension JSONValue {
         return members.first { !keys.contains($0.key) }?.key
     }
 
-    /// Appends the string as a JSON literal.
+    /// Appends the string as a JSON literal. Characters that control a terminal or the direction of text are escaped.
     package static func quote(_ string: String, to out: inout String) {
         out += "\""
         // Most strings need no escapes.
-        if string.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x22 && $0 != 0x5c && $0 != 0x7f }) {
+        if string.utf8.allSatisfy(isPlain) || !string.unicodeScalars.contains(where: needsEscape) {
             out += string
         } else {
             for scalar in string.unicodeScalars {
@@ -48,14 +48,26 @@ extension JSONValue {
                 case "\n": out += "\\n"
                 case "\t": out += "\\t"
                 case "\r": out += "\\r"
-                case _ where scalar.value < 0x20 || scalar.value == 0x7f:
+                case _ where scalar.isControl:
                     let digits = String(scalar.value, radix: 16)
-                    out += "\\u00" + (digits.count < 2 ? "0" : "") + digits
+                    out += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
                 default: out.unicodeScalars.append(scalar)
                 }
             }
         }
         out += "\""
+    }
+
+    /// False for bytes that are escaped, and for the first byte of each escaped character of several bytes.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0..<0x20, 0x22, 0x5c, 0x7f, 0xc2, 0xd8, 0xe2: false
+        default: true
+        }
+    }
+
+    private static func needsEscape(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == "\"" || scalar == "\\" || scalar.isControl
     }
 }
 

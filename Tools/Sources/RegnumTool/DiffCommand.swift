@@ -3,6 +3,7 @@
 
 import ArgumentParser
 import Foundation
+import RealmSwift
 import RegnumInspect
 
 struct DiffCommand: ParsableCommand {
@@ -23,7 +24,8 @@ struct DiffCommand: ParsableCommand {
     @OptionGroup var arguments: FileArguments
     @Argument(help: "The file to compare with.", completion: .file()) var other: String
     @Argument(help: "Only these classes.") var classNames: [String] = []
-    @Option(help: "A file with the key of the other file; by default both have the same key.") var otherKeyFile: String?
+    @Option(help: "A file with the key of the other file; by default, if it is encrypted, both have the same key.")
+    var otherKeyFile: String?
     @Flag(help: "Compare the schemas only.") var schemaOnly = false
     @Flag(help: "One JSON object for each difference, one per line.") var json = false
 
@@ -35,7 +37,13 @@ struct DiffCommand: ParsableCommand {
             others.file = other
             if let otherKeyFile { others.keyFile = otherKeyFile }
             var second: Inspector?
-            try reporting(on: others) { second = try others.readingInspector() }
+            try reporting(on: others) {
+                do { second = try others.readingInspector() } catch let error as Realm.Error {
+                    // The key is that of the first file only.
+                    guard error.reason == .notEncrypted, otherKeyFile == nil else { throw error }
+                    second = try others.readingInspector(withKey: nil)
+                }
+            }
             guard let second else { return }
             try inspector.compare(
                 with: second, classNames: classNames.isEmpty ? nil : classNames, objects: !schemaOnly

@@ -52,7 +52,7 @@ struct DumpCommand: ParsableCommand {
                 if let file { try file.write(text) } else { Output().write(text) }
             }
             try file?.finish()
-            if !made.isComplete || !made.notes.isEmpty { Output.complain(made.description) }
+            if !made.isComplete || !made.notes.isEmpty { Output.complain(TerminalText.shownLines(made.description)) }
             if !made.isComplete { throw Ending.damage }
         }
     }
@@ -76,6 +76,7 @@ struct LoadCommand: ParsableCommand {
     @Option(help: "Write what was imported as JSON to this new file.") var report: String?
     @Flag(help: "Dump the new file and compare it with the lines.") var verify = false
     @Flag(help: "Show the progress on standard error.") var progress = false
+    @Flag(help: "Print the report as JSON, as --report writes it.") var json = false
 
     func run() throws {
         try reporting(on: arguments) {
@@ -87,8 +88,8 @@ struct LoadCommand: ParsableCommand {
                     throw Refusal("The schema '\(schema)' cannot be read: \(error.localizedDescription)")
                 }
             }
-            let spool = try Spool(of: arguments.file, beside: output)
-            defer { spool?.remove() }
+            let spool = try Spool(of: arguments.file)
+            defer { withExtendedLifetime(spool) {} }
             let lines = spool?.url ?? arguments.url
             let target = try NewDatabase(output, encryptionKey: arguments.key())
             let shows = progress
@@ -109,7 +110,7 @@ struct LoadCommand: ParsableCommand {
                 if verify { try check(url, target.encryptionKey, lines) }
                 return made
             }
-            try finish(made, report)
+            try finish(made, report, asJSON: json)
         }
     }
 
@@ -117,7 +118,7 @@ struct LoadCommand: ParsableCommand {
         var comparison = try LineComparison(of: lines)
         try ObjectJSON.export(url, encryptionKey: key, withSchema: false) { try comparison.compare($0) }
         try comparison.end()
-        Output().line("verified: \(comparison.compared) objects are the same")
+        if !json { Output().line("verified: \(comparison.compared) objects are the same") }
     }
 }
 
@@ -191,12 +192,11 @@ final class NewTextFile {
     private let handle: FileHandle
     private var isComplete = false
 
-    init(_ path: String, permissions: Int? = nil) throws {
+    init(_ path: String) throws {
         self.path = path
         unfinished = "\(path).writing-\(ProcessInfo.processInfo.processIdentifier)"
         if FileManager.default.fileExists(atPath: path) { throw Self.exists(path) }
-        let attributes = permissions.map { [FileAttributeKey.posixPermissions: $0] }
-        guard FileManager.default.createFile(atPath: unfinished, contents: nil, attributes: attributes),
+        guard FileManager.default.createFile(atPath: unfinished, contents: nil),
             let handle = FileHandle(forWritingAtPath: unfinished)
         else { throw Refusal("'\(path)' cannot be written: \(String(cString: strerror(errno))).") }
         self.handle = handle
@@ -230,25 +230,6 @@ final class NewTextFile {
     func removeIfIncomplete() { if !isComplete { remove() } }
 
     private func remove() { try? FileManager.default.removeItem(atPath: unfinished) }
-}
-
-/// A temporary file with the bytes of standard input or a pipe, for commands that read them several times, or that must
-/// have them all before a transaction begins, which keeps other processes from writing.
-struct Spool {
-    let url: URL
-
-    /// Returns nil for a path that is neither `-` nor that of a pipe. Reads to the end.
-    init?(of path: String, beside target: String) throws {
-        guard path == "-" || FileKind(path) == .pipe else { return nil }
-        url = URL(fileURLWithPath: target + ".lines-\(ProcessInfo.processInfo.processIdentifier)")
-        let input = path == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-        let file = try NewTextFile(url.path, permissions: 0o600)
-        defer { file.removeIfIncomplete() }
-        while let data = try input.read(upToCount: 1 << 20), !data.isEmpty { try file.write(data) }
-        try file.finish()
-    }
-
-    func remove() { try? FileManager.default.removeItem(at: url) }
 }
 
 /// Compares the lines of objects with those of the file that was loaded from them. The objects of the new file are
@@ -390,6 +371,8 @@ struct LineReader {
     init(_ path: String) throws {
         guard let handle = FileHandle(forReadingAtPath: path) else { throw Refusal("'\(path)' cannot be read.") }
         self.handle = handle
+        // Where the path of a spool is a duplicate of its descriptor, it shares the position.
+        try? handle.seek(toOffset: 0)
     }
 
     mutating func next() throws -> String? {

@@ -37,7 +37,9 @@ struct EditCommand: ParsableCommand {
             }
             do {
                 // The transaction begins only now, because it keeps other processes from writing.
-                let editor = try arguments.writingInspector().beginEditing(className)
+                let editor = try WriterWait.noticing(arguments) {
+                    try arguments.writingInspector().beginEditing(className)
+                }
                 let isChanged = try editor.replace(old, by: [UInt8](new))
                 if isChanged { try editor.commit() } else { editor.rollback() }
                 text.remove()

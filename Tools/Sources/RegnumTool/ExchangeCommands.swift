@@ -114,27 +114,21 @@ struct ImportCommand: ParsableCommand {
 
     func run() throws {
         try reporting(on: arguments) {
-            let spool = try Spool(of: source, beside: arguments.file)
-            defer { spool?.remove() }
-            let bytes = try ByteSource(path: spool?.url.path ?? source)
-            // No writer of the file waits for a dry run.
-            let editor =
-                dryRun
-                ? try arguments.readingInspector().previewEditing(className)
-                : try arguments.writingInspector().beginEditing(className)
+            let spool = try Spool(of: source)
             let report = RefusalReport()
-            var run = ObjectImport(editor) {
-                report.add($0, $1)
-            } progress: {
-                Output.progress("\($0) objects")
-            }
-            do {
-                switch ExchangeFormat.of(source == "-" ? nil : source, format) {
-                case .csv: try run.putCSV(CSVReader(bytes, separator: try separatorByte()))
-                case .json, .jsonl: try run.putJSON(JSONObjectsReader(bytes))
-                }
-            } catch let problem as ObjectImport.HeadProblem { throw Refusal(problem.description) }
-            let counts = try run.finish()
+            let (editor, counts) = try ObjectImport.run(
+                skippingRefused: skipRefused,
+                begin: {
+                    report.clear()
+                    // No writer of the file waits for a dry run.
+                    return dryRun
+                        ? try arguments.readingInspector().previewEditing(className)
+                        : try WriterWait.noticing(arguments) {
+                            try arguments.writingInspector().beginEditing(className)
+                        }
+                },
+                refused: { report.add($0, $1) }, progress: { Output.progress("\($0) objects") },
+                put: { run in try put(try spool?.bytes() ?? ByteSource(path: source), &run) })
             report.end()
             let isKept = !dryRun && (counts.refused == 0 || skipRefused)
             if isKept { try editor.commit() } else { editor.rollback() }
@@ -142,24 +136,34 @@ struct ImportCommand: ParsableCommand {
             if counts.refused > 0 { throw skipRefused ? Ending.damage : Ending.failure }
         }
     }
+
+    private func put(_ bytes: ByteSource, _ run: inout ObjectImport) throws {
+        do {
+            switch ExchangeFormat.of(source == "-" ? nil : source, format) {
+            case .csv: try run.putCSV(CSVReader(bytes, separator: try separatorByte()))
+            case .json, .jsonl: try run.putJSON(JSONObjectsReader(bytes))
+            }
+        } catch let problem as ObjectImport.HeadProblem { throw Refusal(problem.description) }
+    }
 }
 
-/// Reports the refused objects of an import on standard error. Confined to one thread.
+/// Reports the refused objects of an import on standard error when it ends. Confined to one thread.
 private final class RefusalReport {
     private var count = 0
+    private var lines: [String] = []
     /// More refused objects are counted only.
     private static let shownRefusals = 100
 
     func add(_ line: Int, _ reason: String) {
         count += 1
-        if count <= Self.shownRefusals {
-            Output.progress(nil)
-            Output.complain("line \(line): \(reason)")
-        }
+        if count <= Self.shownRefusals { lines.append(TerminalText.shown("line \(line): \(reason)")) }
     }
+
+    func clear() { (count, lines) = (0, []) }
 
     func end() {
         Output.progress(nil)
+        for line in lines { Output.complain(line) }
         if count > Self.shownRefusals {
             Output.complain("\(count - Self.shownRefusals) more lines were refused")
         }

@@ -120,7 +120,8 @@ func reporting(
         throw Interruption.end(stop)
     } catch {
         let failure = Failure(error, arguments, isCheck: isCheck, advice: advice)
-        Output.complain("regnum: \(failure.sentence)")
+        Output.complain("regnum: \(TerminalText.shown(failure.sentence))")
+        if let lines = QueryCaret.lines(error) { Output.complain(lines) }
         throw failure.ending
     }
 }

@@ -104,8 +104,10 @@ struct FileArguments: ParsableArguments {
     static func key(in keyFile: String?) throws -> Data? { try keyFile.map { try KeySource.option($0).key() } }
 
     /// The schema version of the file; nil if it was never opened with classes. Throws the errors of opening the file.
-    func version() throws -> UInt64? {
-        do { return try schemaVersionAtURL(url, encryptionKey: try key()) } catch let error as Realm.Error {
+    func version() throws -> UInt64? { try version(withKey: try key()) }
+
+    private func version(withKey key: Data?) throws -> UInt64? {
+        do { return try schemaVersionAtURL(url, encryptionKey: key) } catch let error as Realm.Error {
             if error.reason == .neverVersioned { return nil }
             throw error
         }
@@ -113,10 +115,13 @@ struct FileArguments: ParsableArguments {
 
     /// Opens the file for reading: writes nothing, and needs no permission to write. Other processes may write in the
     /// meantime; the version that was opened stays readable.
-    func readingInspector() throws -> Inspector {
+    func readingInspector() throws -> Inspector { try readingInspector(withKey: try key()) }
+
+    /// The same with another key; nil for none.
+    func readingInspector(withKey key: Data?) throws -> Inspector {
         // Throws the library's own error, even for damage that an inspector tolerates.
-        _ = try version()
-        return try Inspector(fileURL: url, isReadOnly: true, encryptionKey: try key())
+        _ = try version(withKey: key)
+        return try Inspector(fileURL: url, isReadOnly: true, encryptionKey: key)
     }
 
     /// Opens the file for writing, as any other process would.

@@ -4,6 +4,7 @@
 import ArgumentParser
 import Foundation
 import RealmSwift
+import RegnumInspect
 import RegnumRealmImport
 
 struct ImportRealmCommand: ParsableCommand {
@@ -12,6 +13,8 @@ struct ImportRealmCommand: ParsableCommand {
         abstract:
             "Imports a file in Realm's own format (2 to 11, 20 to 24). Exits with status 2 if values are missing.",
         discussion: """
+            regnum import-realm old.realm new.realm --verify
+
             All classes and objects, and the schema version. The old file is only read. No program may write to it \
             during the import. The new file appears when it is complete; import again after an interruption.
             """)
@@ -23,9 +26,11 @@ struct ImportRealmCommand: ParsableCommand {
     @Flag(help: "Read the new file back before it appears, and compare each value with the old one.") var verify = false
     @Flag(help: "Import the state before the last commit, to recover a damaged file.") var previous = false
     @Flag(help: "Show the progress on standard error.") var progress = false
+    @Flag(help: "Print the report as JSON, as --report writes it.") var json = false
 
     func run() throws {
         try reporting(on: arguments) {
+            try refuseRegnumFile()
             let report = try ReportFile(report, besides: [arguments.file, output, arguments.keyFile, newKeyFile])
             defer { report?.removeIfIncomplete() }
             var job = RealmFileImport(from: arguments.url, to: URL(fileURLWithPath: output))
@@ -41,15 +46,35 @@ struct ImportRealmCommand: ParsableCommand {
             }
             let made = try job.run()
             if progress { Output.progress(nil) }
-            try finish(made, report)
+            try finish(made, report, asJSON: json)
         }
+    }
+
+    /// Throws if the file is a database of Regnum, damaged or not.
+    private func refuseRegnumFile() throws {
+        do { _ = try Inspector(fileURL: arguments.url, isReadOnly: true, encryptionKey: try arguments.key()) } catch let
+            error as InspectionError
+        {
+            switch error.reason {
+            case .encryptedWithoutKey, .notEncrypted, .wrongKey, .newerFormat, .damaged, .truncated: break
+            default: return
+            }
+        }
+        throw Refusal(
+            "'\(arguments.file)' is a Regnum database already: there is nothing to import. `regnum backup` copies it, "
+                + "and `regnum salvage` saves what can be read of a damaged one.")
     }
 }
 
 /// Prints the report, writes it to `report` if that is given, and exits with status 2 if a value is missing.
-func finish(_ made: RealmFileImportReport, _ report: ReportFile?) throws {
+func finish(_ made: RealmFileImportReport, _ report: ReportFile?, asJSON: Bool) throws {
     let text = made.description
-    if !text.isEmpty { Output().line(text) }
+    if asJSON {
+        Output().write(try made.json())
+        Output().write("\n")
+    } else if !text.isEmpty {
+        Output().line(TerminalText.shownLines(text))
+    }
     try report?.write(made.json())
     if !made.isComplete { throw Ending.damage }
 }
@@ -111,5 +136,5 @@ struct ReportFile {
 
 extension RealmFileImportProgress {
     /// The text for a line on standard error.
-    var words: String { "\(Int(fraction * 100)) % \(phase.rawValue) \(className ?? "")" }
+    var words: String { "\(Int(fraction * 100)) % \(phase.rawValue) \(TerminalText.shown(className ?? ""))" }
 }

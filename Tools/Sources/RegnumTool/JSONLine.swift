@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes results of the subcommands as JSON objects, one per line, with their members in a fixed order.
 
-import Foundation
+import RegnumInspect
 
 indirect enum JSONLine {
     case null
@@ -29,19 +29,5 @@ indirect enum JSONLine {
         }
     }
 
-    static func quoted(_ string: String) -> String {
-        var text = "\""
-        for scalar in string.unicodeScalars {
-            switch scalar {
-            case "\"": text += "\\\""
-            case "\\": text += "\\\\"
-            case "\n": text += "\\n"
-            case _ where scalar.value < 0x20 || scalar.value == 0x7f:
-                let digits = String(scalar.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
-        return text + "\""
-    }
+    static func quoted(_ string: String) -> String { EscapedText.json(string) }
 }

@@ -106,27 +106,13 @@ struct TableWriter {
 /// Text for a terminal: without control characters, and measured in columns.
 enum TerminalText {
     /// Escapes control characters, so that a value can neither break lines nor control the terminal.
-    static func shown(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isControl) else { return text }
-        var shown = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\n": shown += "\\n"
-            case "\t": shown += "\\t"
-            case "\r": shown += "\\r"
-            case _ where isControl(scalar): shown += "\\u{\(String(scalar.value, radix: 16))}"
-            default: shown.unicodeScalars.append(scalar)
-            }
-        }
-        return shown
-    }
+    static func shown(_ text: String) -> String { EscapedText.printable(text) }
 
-    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        // Control characters, and those that change the direction of text.
-        case 0..<0x20, 0x7f..<0xa0, 0x200e, 0x200f, 0x2028...0x202e, 0x2066...0x2069: true
-        default: false
-        }
+    /// The same for a text of several lines.
+    static func shownLines(_ text: String) -> String {
+        // A carriage return before a line feed is one character with it.
+        text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { shown(String($0)) }.joined(separator: "\n")
     }
 
     /// The number of columns that a terminal uses.

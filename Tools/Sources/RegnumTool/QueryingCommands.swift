@@ -13,7 +13,10 @@ struct QueryCommand: ParsableCommand {
 
             SORT(name ASC, age DESC), DISTINCT(city) and LIMIT(10) may follow the predicate, and are applied in their \
             order. The modes: text has a line an object, line has a line a value, json is one array of objects, csv is \
-            RFC 4180 with a head. Exits with status 0 also if no object matches.
+            RFC 4180 with a head. A property whose name has spaces is in quotation marks: SORT("first name"). Exits \
+            with status 0 also if no object matches.
+
+            regnum query people.realm Person "age > 30" --aggregate score
             """)
 
     @OptionGroup var arguments: FileArguments
@@ -23,10 +26,15 @@ struct QueryCommand: ParsableCommand {
     @Flag(help: "One JSON array of objects; the same as --mode json.") var json = false
     @Option(help: "Show at most this number of objects.") var limit = Int.max
     @Flag(help: "Show how the query runs instead of its objects.") var explain = false
+    @Option(help: "Show the number of the objects, and the minimum, maximum, sum and average of this property of them.")
+    var aggregate: String?
 
     func validate() throws {
         if limit < 0 { throw ValidationError("--limit is a number of objects, 0 or more.") }
         if json, let mode, mode != .json { throw ValidationError("Use either --json or --mode.") }
+        if aggregate != nil, explain || limit != .max {
+            throw ValidationError("Use --aggregate without --explain and --limit; LIMIT(10) may follow the predicate.")
+        }
     }
 
     func run() throws {
@@ -35,6 +43,10 @@ struct QueryCommand: ParsableCommand {
             if explain {
                 let run = try inspector.explain(className, matching: predicate)
                 return Explanation.write(run, asJSON: json || mode == .json)
+            }
+            if let aggregate {
+                let found = try inspector.aggregates(className, property: aggregate, matching: predicate)
+                return AggregateText.write(found, className, aggregate, asJSON: json || mode == .json)
             }
             let writer = ObjectsWriter(
                 json ? .json : mode ?? .text, try inspector.classDescription(className))
@@ -69,9 +81,30 @@ struct ExplainCommand: ParsableCommand {
     }
 }
 
+/// The output of `query --aggregate`, which the shell prints too.
+enum AggregateText {
+    static func write(_ found: InspectedAggregates, _ className: String, _ property: String, asJSON: Bool) {
+        if asJSON {
+            var members: [(String, JSONLine)] = [
+                ("class", .string(className)), ("property", .string(property)), ("count", .number(found.objects)),
+            ]
+            for each in found.aggregates { members.append((each.name, json(each))) }
+            return Output().write(JSONLine.text(members))
+        }
+        Output().line("count  \(found.objects)")
+        for each in found.aggregates { Output().line(TerminalText.padding(each.name, to: 7) + (each.text ?? "null")) }
+    }
+
+    private static func json(_ aggregate: InspectedAggregates.Aggregate) -> JSONLine {
+        guard let text = aggregate.text else { return .null }
+        // JSON has no infinity.
+        return aggregate.isNumber && Double(text)?.isFinite == true ? .verbatim(text) : .string(text)
+    }
+}
+
 enum Explanation {
     static func write(_ run: InspectedRun, asJSON: Bool) {
-        Output().write(asJSON ? json(run) : text(run))
+        Output().write(asJSON ? json(run) : TerminalText.shownLines(text(run)))
     }
 
     private static func text(_ run: InspectedRun) -> String {

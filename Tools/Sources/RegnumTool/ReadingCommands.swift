@@ -9,22 +9,66 @@ import RegnumRealmImport
 
 struct InfoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "info", abstract: "Shows size, versions, classes and their properties.")
+        commandName: "info", abstract: "Shows size, versions, classes and their properties.",
+        discussion: """
+            regnum info people.realm
+
+            Reads the whole file once. `regnum stats` shows the space in more detail.
+            """)
 
     @OptionGroup var arguments: FileArguments
+    @Flag(help: "One JSON object on one line.") var json = false
 
     func run() throws {
         try reporting(on: arguments) {
+            let inspector = try arguments.readingInspector()
+            if json { return Output().write(try Self.json(inspector, schemaVersion: try arguments.version())) }
             var output = Output()
-            try arguments.readingInspector().dump(to: &output)
+            try inspector.dump(to: &output)
         }
+    }
+
+    private static func json(_ inspector: Inspector, schemaVersion: UInt64?) throws -> String {
+        let report = try inspector.report()
+        let bytes = Dictionary(uniqueKeysWithValues: report.tables.map { ($0.name, $0.totalBytes) })
+        let classes = try inspector.classes().map { description in
+            JSONLine.object([
+                ("name", .string(description.name)), ("isEmbedded", .bool(description.isEmbedded)),
+                ("objects", .number(description.objects)), ("totalBytes", .number(bytes[description.name] ?? 0)),
+                ("properties", .array(description.properties.map { Self.json($0) })),
+                (
+                    "uniqueConstraints",
+                    .array(description.uniqueConstraints.map { names in .array(names.map { .string($0) }) })
+                ),
+            ])
+        }
+        return JSONLine.text([
+            ("version", .number(Int(clamping: report.version))),
+            ("schemaVersion", schemaVersion.map { .number(Int(clamping: $0)) } ?? .null),
+            ("fileBytes", .number(report.fileBytes)), ("pageBytes", .number(report.pageBytes)),
+            ("keptVersions", .number(report.keptVersions)), ("objects", .number(report.objects)),
+            ("classes", .array(classes)),
+        ])
+    }
+
+    private static func json(_ property: PropertyDescription) -> JSONLine {
+        .object([
+            ("name", .string(property.name)), ("type", .string(property.type)),
+            ("collection", .string("\(property.collection)")), ("isOptional", .bool(property.isOptional)),
+            ("isPrimaryKey", .bool(property.isPrimaryKey)), ("isIndexed", .bool(property.isIndexed)),
+            ("isContentIndexed", .bool(property.isContentIndexed)),
+        ])
     }
 }
 
 struct SchemaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema", abstract: "Shows the schema as `Schema.goldenText` has it, its hash and its version.",
-        discussion: "With --swift and --json, also works for files in Realm's own format.")
+        discussion: """
+            regnum schema people.realm --swift > Models.swift
+
+            With --swift and --json, also works for files in Realm's own format.
+            """)
 
     @OptionGroup var arguments: FileArguments
     @Flag(help: "Classes of Swift that open the file, or the one that import-realm makes of it.") var swift = false
@@ -43,7 +87,8 @@ struct SchemaCommand: ParsableCommand {
             }
             let schema = try Realm.fileSchema(for: arguments.configuration())
             let version = try arguments.version().map { "\($0)" } ?? "none"
-            Output().write(schema.goldenText + "version \(version) hash \(schema.goldenHash)\n")
+            let text = schema.goldenText + "version \(version) hash \(schema.goldenHash)\n"
+            Output().write(TerminalText.shownLines(text))
         }
     }
 }
@@ -52,9 +97,14 @@ struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
         abstract: "Reads everything and reports what is damaged; exits with status 2 if anything is.",
-        discussion: "Also exits with status 2 if the file is too short or is not a database.")
+        discussion: """
+            regnum check people.realm
+
+            Also exits with status 2 if the file is too short or is not a database.
+            """)
 
     @OptionGroup var arguments: FileArguments
+    @Flag(help: "One JSON object on one line.") var json = false
 
     func run() throws {
         try reporting(on: arguments, isCheck: true) {
@@ -63,8 +113,16 @@ struct CheckCommand: ParsableCommand {
             let findings = try Inspector(
                 fileURL: arguments.url, isReadOnly: true, encryptionKey: try arguments.key()
             ).integrityFindings()
+            if json {
+                Output().write(
+                    JSONLine.text([
+                        ("isWhole", .bool(findings.isEmpty)), ("findings", .array(findings.map { .string($0) })),
+                    ]))
+                if findings.isEmpty { return }
+                throw Ending.damage
+            }
             if findings.isEmpty { return Output().line("'\(arguments.file)' is whole.") }
-            for finding in findings { Output().line(finding) }
+            for finding in findings { Output().line(TerminalText.shown(finding)) }
             throw Ending.damage
         }
     }

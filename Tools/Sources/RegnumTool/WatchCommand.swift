@@ -58,14 +58,14 @@ struct WatchCommand: ParsableCommand {
 
     func run() throws {
         try reporting(on: arguments) {
-            Interrupt.install()
+            Interruption.watch()
             _ = try arguments.version()
             let folder = arguments.url.resolvingSymlinksInPath().deletingLastPathComponent().path
             let isProtected = [arguments.file, folder].contains { !FileManager.default.isWritableFile(atPath: $0) }
             let next = try since.map { try changes(since: $0, isProtected) } ?? results(isProtected)
             let end = seconds.map { Date(timeIntervalSinceNow: $0) }
             var left = count ?? .max
-            while left > 0, !Interrupt.isRequested, !Self.isReaderGone(within: isProtected ? 100 : 10) {
+            while left > 0, !Interruption.isRequested, !Self.isReaderGone(within: isProtected ? 100 : 10) {
                 if let end, end.timeIntervalSinceNow <= 0 { break }
                 if try next() { left -= 1 }
             }
@@ -95,7 +95,7 @@ struct WatchCommand: ParsableCommand {
         Output.flush()
         var written = watch.version
         return {
-            while !Interrupt.isRequested, let feed = try watch.advance(byCommit: byCommit) {
+            while !Interruption.isRequested, let feed = try watch.advance(byCommit: byCommit) {
                 let classes = feed.classes.filter { className == nil || $0.name == className }
                 // Without changes of the class the cursor moves on with the next line, or with one of its own after
                 // many commits, so that it does not become older than the history.
@@ -178,20 +178,5 @@ struct WatchCommand: ParsableCommand {
     private static func isReaderGone(within milliseconds: Int32) -> Bool {
         var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
         return poll(&output, 1, milliseconds) > 0 && Int32(output.revents) & (POLLERR | POLLHUP) != 0
-    }
-}
-
-/// Records an interrupt, so that a command can end in an orderly way.
-enum Interrupt {
-    // unsafe: a signal handler sets it to 1, and one thread reads and clears it.
-    nonisolated(unsafe) private static var requested: sig_atomic_t = 0
-
-    static var isRequested: Bool { requested != 0 }
-
-    static func reset() { requested = 0 }
-
-    /// From now on SIGINT, SIGTERM and SIGHUP no longer end the process.
-    static func install() {
-        for number in [SIGINT, SIGTERM, SIGHUP] { signal(number) { _ in Interrupt.requested = 1 } }
     }
 }

@@ -82,6 +82,10 @@ import Testing
         #expect((quoted.className, quoted.query) == ("My Class", "a == 1"))
         let mode = ShellLine(".MODE json")
         #expect((mode.command, mode.argument) == (.mode, "json"))
+        let aggregate = ShellLine(".aggregate Person \"first name\" age > 3")
+        #expect((aggregate.command, aggregate.className) == (.aggregate, "Person"))
+        #expect(aggregate.property?.name == "first name" && aggregate.property?.query == "age > 3")
+        #expect(ShellLine(".aggregate Person").property == nil)
         #expect(ShellLine(".nothing").unknown == "nothing")
         #expect(ShellLine("  ").isEmpty && ShellLine(";").isEmpty && !ShellLine(".help").isEmpty)
     }

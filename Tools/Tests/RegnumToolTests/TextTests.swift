@@ -13,6 +13,38 @@ import Testing
         #expect(TerminalText.shown("é😀") == "é😀")
     }
 
+    @Test("Lines stay lines, and JSON has no character that a terminal obeys")
+    func controlInLines() {
+        #expect(TerminalText.shownLines("a\u{1B}\nb\r\n") == "a\\u{1b}\nb\\r\n")
+        let json = JSONLine.text([("a\u{9B}", .string("\u{202E}\u{7F}\"\\\n\u{2028}é"))])
+        #expect(json == #"{"a\u009b":"\u202e\u007f\"\\\n\u2028é"}"# + "\n")
+    }
+
+    @Test(
+        "A caret is below the place of an error in a query",
+        arguments: [
+            ("age > > 3", 6, "  age > > 3\n        ^"), ("", 0, "  \n  ^"), ("a", 9, "  a\n   ^"),
+            ("é漢 x", 6, "  é漢 x\n      ^"), ("a\n)", 2, "  a\\n)\n     ^"),
+        ])
+    func caret(_ query: String, _ position: Int, _ lines: String) {
+        #expect(QueryCaret.lines(query, at: position) == lines)
+    }
+
+    @Test("Only the surroundings of an error in a long query are shown")
+    func caretInLongQuery() {
+        let lines = QueryCaret.lines(String(repeating: "x", count: 500), at: 250).split(separator: "\n")
+        #expect(lines.allSatisfy { $0.count < 100 })
+        #expect(lines.first?.contains("…") == true && lines.last?.last == "^")
+    }
+
+    @Test("The process that is waited for is named, unless it is this one")
+    func waiting() {
+        let own = Int(ProcessInfo.processInfo.processIdentifier)
+        #expect(WriterWait.sentence([], "a.realm") == nil && WriterWait.sentence([own], "a.realm") == nil)
+        #expect(WriterWait.sentence([own, own + 1], "a.realm")?.contains("process \(own + 1)") == true)
+        #expect(WriterWait.sentence([0], "a.realm")?.contains("another process") == true)
+    }
+
     @Test("Text is measured in columns", arguments: [("abc", 3), ("漢字", 4), ("e\u{301}", 1), ("😀", 2), ("", 0)])
     func widths(_ text: String, _ width: Int) { #expect(TerminalText.width(text) == width) }
 

@@ -60,7 +60,7 @@ struct ShellSubcommand: ParsableCommand {
     }
 
     private func runInteractively(_ shell: inout Shell) {
-        Interrupt.install()
+        Interruption.watch()
         let file = arguments
         let editor = LineEditor(prompt: "regnum> ", historyPath: Self.historyPath) { before in
             let classes = (try? file.readingInspector().classes()) ?? []
@@ -72,7 +72,8 @@ struct ShellSubcommand: ParsableCommand {
             case .end: return
             case .cancelled: continue
             case .text(let line):
-                Interrupt.reset()
+                // A second control-C ends the shell, if the line cannot be given up.
+                Interruption.watch()
                 if shell.run(line) == .quit { return }
             }
         }
@@ -93,6 +94,8 @@ struct Shell {
     private var limit: Int?
     private var showsTime = false
     private var number = 0
+    /// Set by control-C while an interactive line runs.
+    private var stop: InspectionStop?
 
     private struct Interrupted: Error {}
 
@@ -108,11 +111,15 @@ struct Shell {
         if line.isEmpty || text.hasPrefix("#") { return .done }
         if line.command == .quit || line.command == .exit { return .quit }
         let start = ContinuousClock.now
-        do { try run(line) } catch is Interrupted {
+        do { try runStopping(line) } catch is Interrupted {
+            Output.complain("interrupted")
+        } catch let error as InspectionError where error.reason == .stopped {
             Output.complain("interrupted")
         } catch {
-            let sentence = Failure(error, arguments, isCheck: false, advice: Failure.advice).sentence
+            let failure = Failure(error, arguments, isCheck: false, advice: Failure.advice)
+            let sentence = TerminalText.shown(failure.sentence)
             Output.complain(isInteractive ? sentence : "regnum: line \(number): \(sentence)")
+            if isInteractive, let lines = QueryCaret.lines(error) { Output.complain(lines) }
             return .failed
         }
         if showsTime {
@@ -123,17 +130,40 @@ struct Shell {
         return .done
     }
 
+    private mutating func runStopping(_ line: ShellLine) throws {
+        guard isInteractive else { return try run(line) }
+        defer { stop = nil }
+        try Interruption.stopping { stop in
+            self.stop = stop
+            try run(line)
+        }
+    }
+
+    /// Opens the file for one line.
+    private func inspector() throws -> Inspector {
+        let inspector = try arguments.readingInspector()
+        inspector.stop = stop
+        return inspector
+    }
+
     private mutating func run(_ line: ShellLine) throws {
         if let unknown = line.unknown { throw Refusal("There is no command '.\(unknown)': .help lists them.") }
         switch line.command {
         case nil: try query(line)
+        case .aggregate:
+            let name = try className(line)
+            guard let (property, query) = line.property else {
+                throw Refusal(".aggregate needs a class and a property, as in .aggregate Person age name == 'Ann'.")
+            }
+            let found = try inspector().aggregates(name, property: property, matching: query)
+            AggregateText.write(found, name, property, asJSON: mode == .json)
         case .count:
             let name = try className(line)
-            Output().line("\(try arguments.readingInspector().count(name, where: line.query))")
+            Output().line("\(try inspector().count(name, where: line.query))")
         case .explain:
             let name = try className(line)
             Explanation.write(
-                try arguments.readingInspector().explain(name, matching: line.query), asJSON: mode == .json)
+                try inspector().explain(name, matching: line.query), asJSON: mode == .json)
         case .help: help()
         case .limit:
             guard let number = Int(line.argument), number >= 0 else {
@@ -145,9 +175,9 @@ struct Shell {
                 throw Refusal(".mode needs text, table, json, csv or line.")
             }
             self.mode = mode
-        case .pins: try Statistics.writePins(try arguments.readingInspector(), asJSON: mode == .json)
+        case .pins: try Statistics.writePins(try inspector(), asJSON: mode == .json)
         case .schema: try schema(line.className)
-        case .stats: try Statistics.writeSpace(try arguments.readingInspector(), asJSON: mode == .json)
+        case .stats: try Statistics.writeSpace(try inspector(), asJSON: mode == .json)
         case .tables: try tables()
         case .timer:
             guard line.argument == "on" || line.argument == "off" else { throw Refusal(".timer needs on or off.") }
@@ -164,11 +194,11 @@ struct Shell {
     }
 
     private func query(_ line: ShellLine) throws {
-        let inspector = try arguments.readingInspector()
+        let inspector = try inspector()
         let name = try className(line)
         let writer = ObjectsWriter(mode, try inspector.classDescription(name))
         let count = try inspector.forEachObject(of: name, matching: line.query, limit: limit ?? .max) { object in
-            if isInteractive, Interrupt.isRequested { throw Interrupted() }
+            if isInteractive, Interruption.isRequested { throw Interrupted() }
             try writer.write(object)
         }
         writer.end(all: count)
@@ -183,7 +213,7 @@ struct Shell {
     }
 
     private func schema(_ name: String?) throws {
-        let inspector = try arguments.readingInspector()
+        let inspector = try inspector()
         let classes = try name.map { [try inspector.classDescription($0)] } ?? inspector.classes()
         for description in classes {
             Output().line(
@@ -198,7 +228,7 @@ struct Shell {
     }
 
     private func tables() throws {
-        let classes = try arguments.readingInspector().classes()
+        let classes = try inspector().classes()
         if mode == .json {
             let list = classes.map { JSONLine.object([("name", .string($0.name)), ("objects", .number($0.objects))]) }
             return Output().line(JSONLine.array(list).text)

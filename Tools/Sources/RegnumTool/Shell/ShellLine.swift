@@ -2,13 +2,14 @@
 // A line of the shell: a command that begins with a dot, or a class and its query.
 
 enum ShellCommand: String, CaseIterable {
-    case count, exit, explain, help, limit, mode, pins, quit, schema, stats, tables, timer
+    case aggregate, count, exit, explain, help, limit, mode, pins, quit, schema, stats, tables, timer
 
     var name: String { "." + rawValue }
 
     /// The arguments of the command, and a description.
     var help: (arguments: String, text: String) {
         switch self {
+        case .aggregate: ("CLASS PROPERTY QUERY", "the minimum, maximum, sum and average of a property")
         case .count: ("CLASS QUERY", "the number of objects that match")
         case .exit: ("", "ends the shell, as .quit")
         case .explain: ("CLASS QUERY", "how a query runs, and which index would help")
@@ -68,6 +69,12 @@ struct ShellLine: Equatable {
         }
         if !rest.isEmpty { hasQuery = true }
         query = String(rest.drop(while: \.isWhitespace))
+    }
+
+    /// For a command that names a property: the first word of the query, and the rest.
+    var property: (name: String, query: String)? {
+        let rest = ShellLine(query)
+        return rest.className.map { ($0, rest.query) }
     }
 
     var isEmpty: Bool { command == nil && unknown == nil && argument.isEmpty }

@@ -56,7 +56,7 @@ struct StudioCommand: ParsableCommand {
             options.allowsEditing = shown.note == nil && !arguments.readOnly
             if let host { options.hosts?.formUnion(StudioServer.names(host)) }
             options.hosts?.formUnion(name)
-            Interrupt.install()
+            Interruption.watch()
             let (server, page) = try serve(Studio(options))
             defer { server.stop() }
             let address = page + "/#token=\(token)"
@@ -69,7 +69,7 @@ struct StudioCommand: ParsableCommand {
             Output.flush()
             let opening = noBrowser || json ? nil : BrowserOpening(address)
             defer { opening?.remove() }
-            while !Interrupt.isRequested { try server.wait() }
+            while !Interruption.isRequested { try server.wait() }
         }
     }
 

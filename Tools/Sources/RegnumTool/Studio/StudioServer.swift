@@ -10,6 +10,8 @@ import RegnumStudio
 final class StudioServer {
     /// No request but an import has a body worth speaking of.
     private static let bodyLimit = 256 << 20
+    /// The body of a refused request is read up to this length, so that its connection stays usable.
+    private static let drainLimit = 16 << 20
     /// Longer than the studio needs to give up a request, or to wait for a change.
     private static let timeout: TimeInterval = 60
 
@@ -92,21 +94,41 @@ final class StudioServer {
             method: request.method.rawValue, path: request.path, query: request.query.map { ($0.name, $0.value) },
             headers: request.headers.map { ($0.key.rawValue, $0.value) })
         // The body of a stranger is not taken into memory.
-        if let refusal = studio.refusal(of: asked) { return answer(refusal) }
+        if let refusal = studio.refusal(of: asked) { return answer(refusal, closing: !(await drain(request))) }
         if let body = try? await body(of: request) {
             asked.body = body
-        } else {
-            // It has not said how long it is: the answer is that to a request that has.
-            asked.headers["content-length"] = "\(Int.max)"
+            return answer(await studio.respond(to: asked))
         }
-        return answer(await studio.respond(to: asked))
+        // It has not said how long it is: the answer is that to a request that has.
+        asked.headers["content-length"] = "\(Int.max)"
+        return answer(await studio.respond(to: asked), closing: true)
     }
 
-    private static func answer(_ response: StudioResponse) -> HTTPResponse {
+    /// Reads the body of a request and drops it. Returns false if it is longer than the limit: the rest of it would be
+    /// taken for the next request.
+    private static func drain(_ request: HTTPRequest) async -> Bool {
+        if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > drainLimit { return false }
+        var count = 0
+        do {
+            for try await part in request.bodySequence {
+                count += part.count
+                if count > drainLimit { return false }
+            }
+        } catch { return false }
+        return true
+    }
+
+    /// The response; with `closing` the connection is closed after it.
+    private static func answer(_ response: StudioResponse, closing: Bool = false) -> HTTPResponse {
         var headers = HTTPHeaders()
         for header in response.headers { headers[HTTPHeader(header.name)] = header.value }
         let status = HTTPStatusCode(response.status, phrase: "")
         switch response.body {
+        case .data(let data) where closing:
+            headers[.connection] = "close"
+            return HTTPResponse(
+                statusCode: status, headers: headers,
+                body: HTTPBodySequence(from: ChunkSequence(chunks: .ending(after: data)), count: data.count))
         case .data(let data): return HTTPResponse(statusCode: status, headers: headers, body: data)
         case .stream(let chunks):
             return HTTPResponse(
@@ -154,6 +176,18 @@ private func blocking<R: Sendable>(_ body: @escaping @Sendable () async -> R) ->
 private final class ResultBox<R>: @unchecked Sendable {
     // Sendable: written before the semaphore is signalled, read after it.
     var value: R?
+}
+
+extension AsyncThrowingStream<Data, any Error> {
+    /// The error after the last byte, at which the server closes the connection.
+    private struct End: Error {}
+
+    fileprivate static func ending(after data: Data) -> Self {
+        let (stream, chunks) = Self.makeStream()
+        if !data.isEmpty { chunks.yield(data) }
+        chunks.finish(throwing: End())
+        return stream
+    }
 }
 
 /// Chunks as the server sends them.
