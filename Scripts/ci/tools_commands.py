@@ -633,8 +633,16 @@ def test_backups():
 
     repository = path('backup-repository')
     run('backups', repository, code=1, says='No such folder')
-    first = run('backup', people, repository, '--repository', '--json').json
-    run('backup', people, repository, says='is in the repository already')
+    # Nothing but --new makes one: the folder may be that of a disk that is not mounted.
+    for option in ['--repository', '--follow']:
+        run('backup', people, repository, option, code=1, says='No such folder')
+    equal(os.path.exists(repository), False)
+    os.makedirs(repository)
+    run('backup', people, repository, '--follow', code=1, says='is not a repository')
+    equal(os.listdir(repository), [])
+    first = run('backup', people, repository, '--new', '--json').json
+    run('backup', people, repository, '--new', code=1, says='has a repository')
+    run('backup', people, repository, '--repository', says='is in the repository already')
     before = run('dump', people).out
     run('delete', people, 'Person', 'id == 7', '--yes')
     second = run('backup', people, repository, '--json').json
@@ -664,9 +672,13 @@ def test_backups():
     said = run('prune', repository, '--keep-last', '1', '--dry-run', '--json').json
     equal((len(said['kept']), said['removed'], said['isDone']), (2, [], False))
     run('prune', repository, '--keep-hourly', '24', '--keep-daily', '30', says='0 deleted, 2 kept')
+    run('prune', repository, '--remove', str(first['number']), code=1, says='of the last hour')
+    run('prune', repository, '--remove', '999999', code=1, says='no backup with the number 999999')
+    run('prune', repository, '--remove', '1', '--dry-run', code=64, says='leave --dry-run out')
+    run('backup', people, repository, '--keep-daily', '30', code=64, says='with --follow')
 
     other = path('other')
-    run('backup', people, other, '--repository')
+    run('backup', people, other, '--new', says='is a new repository')
     pack = max(os.listdir(repository + '/packs'), key=lambda name: os.path.getsize(repository + '/packs/' + name))
     with open(repository + '/packs/' + pack, 'r+b') as file:
         file.truncate(0)
@@ -675,6 +687,10 @@ def test_backups():
     equal(os.path.exists(path('backup-none.realm')), False)
     run('verify', repository, '--heal', '--from', other, code=2, says='healed')
     run('restore', repository, path('healed.realm'), says='restored to')
+    with open(other + '/packs/' + os.listdir(other + '/packs')[0], 'r+b') as file:
+        file.truncate(0)
+    run('verify', other, '--heal', '--from', people, says='healed')
+    run('verify', other, '--full', says='1 backup can be restored')
     equal(run('dump', path('healed.realm')).out, run('dump', people).out)
 
 
@@ -688,9 +704,9 @@ def test_encrypted_backups():
     key = ['--key-file', path('key')]
     secret = make('secret-backup.realm', 20, *key)
     repository = path('secret-repository')
-    run('backup', secret, repository, '--repository', code=1, says='is encrypted')
+    run('backup', secret, repository, '--new', code=1, says='is encrypted')
     equal(os.path.exists(repository), False)
-    equal(run('backup', secret, repository, '--repository', '--json', *key).json['isEncrypted'], True)
+    equal(run('backup', secret, repository, '--new', '--json', *key).json['isEncrypted'], True)
     run('verify', repository, says='1 backup can be restored')
     run('verify', repository, '--full', *key, says='1 backup can be restored')
     run('restore', repository, path('secret-restored.realm'), says='restored to')
@@ -706,7 +722,8 @@ def test_following_backup():
     versions = []
     for turn in range(2):
         process = subprocess.Popen(
-            [support.regnum, 'backup', people, repository, '--follow', '--json'], stdout=subprocess.PIPE,
+            [support.regnum, 'backup', people, repository, '--follow', '--keep-daily', '30', '--json']
+            + ([] if turn else ['--new']), stdout=subprocess.PIPE,
             stderr=subprocess.PIPE)
         if turn == 0:
             versions.append(json.loads(process.stdout.readline())['version'])

@@ -19,6 +19,8 @@ public struct BackupError: Error, Sendable, Equatable, CustomStringConvertible {
         case damaged
         /// No backup of the requested time or version exists.
         case noSuchBackup
+        /// The backup cannot be removed: it is the newest one, or of the last hour.
+        case recentBackup
         /// Something exists at the path of a restored file.
         case fileExists
         /// The database file cannot be read or opened.

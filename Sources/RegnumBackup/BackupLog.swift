@@ -6,6 +6,8 @@ internal import RegnumSystem
 final class BackupLog {
     let store: any BackupStore
     let hasher: Hasher128
+    /// The bytes of the object 'repository'.
+    private let record: [UInt8]
     private let clock: @Sendable () -> Int64
     /// How long entries stay after they are of no use, in microseconds: longer than any list is old, so that a process
     /// with an old list does not mistake the number of a deleted entry for the next one.
@@ -13,15 +15,31 @@ final class BackupLog {
     /// Backups that were read before; entries never change.
     private var known: [UInt64: LogEntry] = [:]
     private static let knownLimit = 256
+    /// All entries that were read or put before, without claims and payload, and what their manifests say.
+    private var seen: [UInt64: (entry: LogEntry, summary: BackupRepository.Backup?)] = [:]
 
-    init(_ store: any BackupStore, _ hasher: Hasher128, clock: @escaping @Sendable () -> Int64, grace: Int64) {
+    init(
+        _ store: any BackupStore, _ hasher: Hasher128, record: [UInt8], clock: @escaping @Sendable () -> Int64,
+        grace: Int64
+    ) {
         self.store = store
         self.hasher = hasher
+        self.record = record
         self.clock = clock
         self.grace = grace
     }
 
     func now() -> Int64 { clock() }
+
+    /// Throws `.storage` unless the store still has the repository that was opened. A folder whose file system is no
+    /// longer mounted is an empty one, to which a process that holds a lease would go on adding backups.
+    func checkRepository() throws {
+        for name in [ObjectName.repository, ObjectName.copies + ObjectName.repository] {
+            if try store.get(name) == record { return }
+        }
+        throw BackupError(
+            .storage, "The store no longer has the repository: the file system of its folder may not be mounted.")
+    }
 
     // MARK: Reading
 
@@ -39,11 +57,21 @@ final class BackupLog {
         if found == nil {
             found = try store.get(ObjectName.copies + name).flatMap { try LogEntry($0, number: number, hasher) }
         }
-        if let found, found.kind == .backup {
-            if known.count >= Self.knownLimit { known.removeAll(keepingCapacity: true) }
-            known[number] = found
-        }
+        if let found { remember(found) }
         return found
+    }
+
+    /// Keeps an entry that was read or put.
+    fileprivate func remember(_ entry: LogEntry) {
+        var summary: BackupRepository.Backup?
+        if entry.kind == .backup {
+            if known.count >= Self.knownLimit { known.removeAll(keepingCapacity: true) }
+            known[entry.number] = entry
+            summary = (try? Manifest(entry.payload)).map { BackupRepository.Backup(entry, $0) }
+        }
+        var short = entry
+        (short.claims, short.payload) = ([], [])
+        seen[entry.number] = (short, summary)
     }
 
     /// The state of the log. Its entries, except `head`, are without claims and payload: all of them may not fit in
@@ -63,15 +91,24 @@ final class BackupLog {
         var lost: [UInt64] = []
         /// All other entries.
         var others: [LogEntry] = []
+
+        /// The time of which a backup has the state of the database.
+        func time(_ backup: LogEntry) -> Int64 { summaries[backup.number]?.time ?? backup.time }
     }
 
-    func read() throws -> State {
+    /// Reads the entries that were not read before, each with a call of the store. `step` is called before each.
+    func read(step: () throws -> Void = {}) throws -> State {
         var state = State()
         var entries: [LogEntry] = []
         // Only backups have a copy.
         var copied: Set<UInt64> = []
-        for number in try numbers() {
-            guard var entry = try entry(number) else {
+        let numbers = try numbers()
+        for number in numbers {
+            if seen[number] == nil {
+                try step()
+                _ = try entry(number)
+            }
+            guard let (entry, summary) = seen[number] else {
                 let name = ObjectName.entry(number)
                 let hasCopy = try store.byteCount(of: ObjectName.copies + name) != nil
                 if hasCopy { copied.insert(number) }
@@ -83,13 +120,19 @@ final class BackupLog {
                 continue
             }
             state.last = number
-            state.head = entry
-            if entry.kind == .backup, let manifest = try? Manifest(entry.payload) {
-                state.summaries[number] = BackupRepository.Backup(entry, manifest)
-            }
-            (entry.claims, entry.payload) = ([], [])
+            state.summaries[number] = summary
             entries.append(entry)
         }
+        // Its claims were not kept. If it was deleted since, the list is old.
+        while state.head == nil, let last = entries.last {
+            state.head = try entry(last.number)
+            if state.head == nil {
+                entries.removeLast()
+                forget(last.number)
+            }
+        }
+        let listed = Set(numbers)
+        seen = seen.filter { listed.contains($0.key) }
         // Each entry names the newest backup before it that its process could read.
         let claims = state.head?.claims ?? []
         let counting = entries.filter { $0.counts(among: claims) }
@@ -122,13 +165,14 @@ final class BackupLog {
     }
 
     /// Forgets an entry that was deleted.
-    func forget(_ number: UInt64) { known[number] = nil }
+    func forget(_ number: UInt64) { (known[number], seen[number]) = (nil, nil) }
 
     // MARK: The lease
 
     /// Takes over the log. Throws `.inUse` if another process holds the lease. An entry of the same owner is one whose
     /// put seemed to fail.
     func claim(owner: SIMD2<UInt64>, duration: Int64) throws -> Lease {
+        try checkRepository()
         var (last, head, first) = try readEnd()
         while true {
             if let head, head.number == last, head.owner != owner, !head.isOver(at: now()) {
@@ -221,12 +265,13 @@ final class Lease {
         if now &- last.time >= last.duration / 3 || now < last.time { try append(.beat) }
     }
 
-    /// Appends an entry. Throws `.fenced` if another process has taken over. After another error the entry may have
-    /// been appended; the lease is still held.
+    /// Appends an entry. Throws `.fenced` if another process has taken over, and `.storage` if the store has lost the
+    /// repository. After another error the entry may have been appended; the lease is still held.
     @discardableResult
     func append(_ kind: LogEntry.Kind, payload: [UInt8] = []) throws -> LogEntry {
         assertState()
         guard state == .held else { throw fencedError }
+        try log.checkRepository()
         while true {
             var entry = LogEntry(
                 kind, number: last.number + 1, token: token, owner: last.owner, time: log.now(),
@@ -257,11 +302,13 @@ final class Lease {
 
     private func advance(to entry: LogEntry) {
         last = entry
+        log.remember(entry)
         if entry.kind == .release { state = .released }
         if entry.kind != .backup { others.append((entry.number, entry.time)) }
         while let oldest = others.first, oldest.number < entry.number, oldest.time &+ log.grace < entry.time {
             // If that fails, `prune` deletes it.
             try? log.store.delete(ObjectName.entry(oldest.number))
+            log.forget(oldest.number)
             others.removeFirst()
         }
     }

@@ -10,7 +10,8 @@ extension BackupRepository {
     /// The backup to restore.
     public enum Point: Sendable, Equatable {
         case newest
-        /// The newest one that was made at that time or before.
+        /// The newest one of that time or before: the greatest `date`, which is when the backup began. If two have the
+        /// same date, the later one.
         case date(Date)
         /// The newest one of that version of the database.
         case version(UInt64)
@@ -126,7 +127,9 @@ extension BackupRepository {
         case .newest: found = entries.last
         case .date(let date):
             let time = Int64(clamping: (date.timeIntervalSince1970 * 1e6).rounded())
-            found = entries.last { $0.time <= time }
+            // The times descend where a clock was set back.
+            found = entries.filter { state.time($0) <= time }
+                .max { (state.time($0), $0.number) < (state.time($1), $1.number) }
         case .version(let version):
             found = entries.last { state.summaries[$0.number]?.version == version }
         case .number(let number): found = entries.last { $0.number == number }
@@ -145,7 +148,7 @@ extension BackupRepository {
     }
 
     private static func noSuchBackup(_ point: Point, _ state: BackupLog.State) -> BackupError {
-        guard let first = state.backups.first else {
+        guard let oldest = state.backups.map({ state.time($0) }).min() else {
             return BackupError(.noSuchBackup, "The repository has no backups.")
         }
         switch point {
@@ -160,7 +163,7 @@ extension BackupRepository {
         case .number(let number):
             return BackupError(.noSuchBackup, "The repository has no backup with the number \(number).")
         case .date, .newest:
-            let date = Date(timeIntervalSince1970: Double(first.time) / 1e6)
+            let date = Date(timeIntervalSince1970: Double(oldest) / 1e6)
             return BackupError(.noSuchBackup, "The oldest backup was made later, at \(date.formatted(.iso8601)).")
         }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Proves that every backup can be restored, without writing it, and heals what another copy has: manifests and page
-// maps from their second copies, blocks from another repository of the same database.
+// maps from their second copies, blocks from another repository or a file of the same database.
 
 public import Foundation
 package import RegnumEngine
@@ -41,10 +41,21 @@ extension BackupRepository {
     /// and prune backups in the meantime; those that are deleted have no findings.
     ///
     /// With `healing`, replaces damaged objects: manifests and page maps by their second copies, blocks by those of
-    /// `others`, repositories of the same database. `progress` is called with the bytes compared so far; an error that
-    /// it throws ends the verification and is rethrown. Throws errors of the store. Reads all packs.
+    /// `others`, repositories of the same database, and of `files`: the database file, which often still has them, or
+    /// restored ones. Needs no key for them. `progress` is called with the bytes compared so far; an error that it
+    /// throws ends the verification and is rethrown. Throws errors of the store, and `.storage` if a file cannot be
+    /// opened. Reads all packs. Needs some 300 bytes of memory for each different block of all backups.
     public func verify(
-        healing: Bool = false, from others: [BackupRepository] = [], progress: (Int) throws -> Void = { _ in }
+        healing: Bool = false, from others: [BackupRepository] = [], files: [URL] = [],
+        progress: (Int) throws -> Void = { _ in }
+    ) throws -> Verification {
+        try verify(
+            healing: healing, from: others, paths: files.map(\.path), in: PosixFileSystem.shared, progress: progress)
+    }
+
+    package func verify(
+        healing: Bool, from others: [BackupRepository] = [], paths: [String], in fileSystem: any FileSystem,
+        progress: (Int) throws -> Void = { _ in }
     ) throws -> Verification {
         var result = Verification()
         let state = try log.read()
@@ -80,7 +91,10 @@ extension BackupRepository {
             }
         }
         let lost = try checkBlocks(records, &result, progress)
-        try report(lost, readable, healing ? others : [], &result)
+        if !lost.isEmpty {
+            let found = healing ? try find(lost, in: others, paths, fileSystem) : [:]
+            try report(lost, readable, found, records, &result)
+        }
         if !result.findings.isEmpty { try forgetPruned(numbers, &result) }
         return result
     }
@@ -187,15 +201,16 @@ extension BackupRepository {
         return lost
     }
 
-    /// Adds findings for the lost blocks, after trying to get them from other repositories.
+    /// Adds findings for the lost blocks, after healing those that were found elsewhere. `all`: the blocks of all
+    /// backups.
     private func report(
-        _ lost: [BlockRecord], _ readable: [UInt64], _ others: [BackupRepository], _ result: inout Verification
+        _ lost: [BlockRecord], _ readable: [UInt64], _ found: [BlockRecord: [UInt8]], _ all: Set<BlockRecord>,
+        _ result: inout Verification
     ) throws {
-        if lost.isEmpty { return }
         let needing = backups(readable, needing: Set(lost))
-        let found = try others.isEmpty ? [:] : Self.blocks(lost, in: others, hasher)
         for (pack, records) in Self.byPack(lost) {
-            let isPut = try records.contains { found[$0] != nil } && heal(pack, records, found)
+            let isPut =
+                try records.contains { found[$0] != nil } && heal(pack, all.filter { $0.pack == pack }, found)
             for record in records {
                 let isHealed = isPut && found[record] != nil
                 // Otherwise only backups need it whose page maps are lost.
@@ -223,16 +238,40 @@ extension BackupRepository {
         return found
     }
 
-    /// Finds blocks in other repositories of the same database, by location, birth and tag, and compares them with the
-    /// digests of this one.
-    private static func blocks(
-        _ wanted: [BlockRecord], in others: [BackupRepository], _ hasher: Hasher128
+    /// Finds blocks in database files and in other repositories, and compares them with the digests of this one.
+    private func find(
+        _ wanted: [BlockRecord], in others: [BackupRepository], _ paths: [String], _ fileSystem: any FileSystem
     ) throws -> [BlockRecord: [UInt8]] {
         var found: [BlockRecord: [UInt8]] = [:]
+        for path in paths {
+            do {
+                let file = try fileSystem.open(path, .readOnly)
+                defer { file.close() }
+                for record in wanted where found[record] == nil {
+                    found[record] = try read(record, of: file)
+                }
+            } catch { throw BackupError.converting(error, path: path) }
+        }
+        try find(wanted, in: others, &found)
+        return found
+    }
+
+    /// Returns the bytes of a block at its place in a file; nil if the file has other ones there. The file may be
+    /// written at the same time.
+    private func read(_ record: BlockRecord, of file: any File) throws -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: record.byteCount)
+        let count = try bytes.withUnsafeMutableBytes { try file.read($0, at: Int(record.page) << 12) }
+        return count == bytes.count && hasher.digest(bytes) == record.digest ? bytes : nil
+    }
+
+    /// Finds blocks in other repositories of the same database, by location, birth and tag.
+    private func find(
+        _ wanted: [BlockRecord], in others: [BackupRepository], _ found: inout [BlockRecord: [UInt8]]
+    ) throws {
         for other in others {
             for entry in try other.log.read().backups.reversed() {
                 let missing = wanted.filter { found[$0] == nil }
-                if missing.isEmpty { return found }
+                if missing.isEmpty { return }
                 guard let entry = try? other.full(entry.number), let manifest = try? Manifest(entry.payload),
                     let map = try? other.objects.map(manifest)
                 else { continue }
@@ -244,38 +283,51 @@ extension BackupRepository {
                 }
             }
         }
-        return found
     }
 
-    /// Puts a second copy of a pack, in which the lost blocks that were found are good. Blocks that are read from the
-    /// pack itself stay as they are there.
+    /// Puts a second copy of a pack with all its blocks that are good in the pack or in an earlier copy, or that were
+    /// found elsewhere. If the process ends meanwhile, a third copy has the blocks that were healed before.
     private func heal(
-        _ pack: PackName, _ records: [BlockRecord], _ found: [BlockRecord: [UInt8]]
+        _ pack: PackName, _ records: some Collection<BlockRecord>, _ found: [BlockRecord: [UInt8]]
     ) throws -> Bool {
-        let copyName = ObjectName.copies + pack.packName
+        let names = ["", ObjectName.copies, ObjectName.healing].map { $0 + pack.packName }
+        let sources = try names.map { try store.get($0) ?? [] }
         var bytes = [UInt8](repeating: 0, count: Int(pack.byteCount))
-        // An earlier copy has blocks that were healed before.
-        for name in [pack.packName, copyName] {
-            if let old = try store.get(name) {
-                bytes.replaceSubrange(0..<min(old.count, bytes.count), with: old.prefix(bytes.count))
-            }
-        }
         for record in records {
-            guard let good = found[record] else { continue }
-            let start = Int(record.offset)
-            bytes.replaceSubrange(start..<start + record.byteCount, with: good)
+            let good = sources.lazy.compactMap { record.bytes(in: $0) }.first { hasher.digest($0) == record.digest }
+            if let good = good ?? found[record] { bytes.replaceSubrange(record.range, with: good) }
         }
-        return try replace(copyName, bytes)
+        // Unless an interrupted call has left one.
+        _ = try store.putIfAbsent(names[2], bytes)
+        guard try replace(names[1], bytes) else { return false }
+        try store.delete(names[2])
+        return true
     }
 
     // MARK: Opening
 
-    /// Restores a backup to `path`, which must be free, opens it and runs the integrity check. Removes the file.
-    /// Returns the findings of the check; none if the backup is good. Throws `BackupError`: `.noSuchBackup` if it was
-    /// deleted.
+    /// Restores a backup to a file in `folder`, opens it and runs the integrity check. Removes the file, and those that
+    /// killed processes have left there for more than a day. Returns the findings of the check; none if the backup is
+    /// good. Throws `BackupError`: `.noSuchBackup` if it was deleted.
     public func check(_ backup: Backup, encryptionKey: Data? = nil, in folder: URL) throws -> [String] {
-        let path = folder.appendingPathComponent("regnum-check-\(backup.number)-\(UInt32.random(in: 0 ... .max))").path
+        Self.removeLeftovers(in: folder)
+        let path = folder.appendingPathComponent(
+            "\(Self.checkedName)\(backup.number)-\(UInt32.random(in: 0 ... .max))"
+        ).path
         return try check(backup, key: try engineKey(encryptionKey, path), path: path, in: PosixFileSystem.shared)
+    }
+
+    private static let checkedName = "regnum-check-"
+    private static let longestCheck: TimeInterval = 86_400
+
+    /// Removes the restored files that killed processes have left for more than a day.
+    private static func removeLeftovers(in folder: URL) {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        for name in names where name.hasPrefix(checkedName) {
+            let path = folder.appendingPathComponent(name).path
+            let date = (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date
+            if let date, date.timeIntervalSinceNow < -longestCheck { try? PosixFileSystem.shared.remove(path) }
+        }
     }
 
     private func engineKey(_ key: Data?, _ path: String) throws -> EncryptionKey? {

@@ -2,14 +2,15 @@
 // A repository: the backups of one database, in a store. Each backup can be restored on its own. It stores only the
 // blocks that no earlier backup has.
 //
-//   repository                  u64 "RGNBKUP" · u32 format, 1 · 2 u64 seed of the hashes · i64 time · digest; a copy in
+//   repository                  u64 "RGNBKUP" · u32 format, 2 · 2 u64 seed of the hashes · i64 time · digest; a copy in
 //                               copies/repository
 //   log/<number>                the backups, and the lease (LogEntry); a copy of each backup in copies/log/
 //   maps/<token>-<digest>       segments of page maps (PageMap); copies in copies/maps/
-//   packs/<token>-<digest>      blocks, as they are in the file; copies/packs/ has those that were healed
+//   packs/<token>-<digest>      blocks, as they are in the file; copies/packs/ has those that were healed, and
+//                               copies/healing/packs/ the same while copies/packs/ is replaced
 //
-// A backup first puts packs, then maps, then its entry in the log: until then it does not exist, and what an
-// interrupted one has put is deleted by a later `prune`.
+// A backup first puts packs, then maps, reads both back, and then puts its entry in the log: until then it does not
+// exist, and what an interrupted one has put is deleted by a later `prune`.
 
 public import Foundation
 package import RegnumEngine
@@ -24,17 +25,22 @@ public final class BackupRepository {
         public let number: UInt64
         /// The number of the version of the database.
         public let version: UInt64
+        /// The time when the backup began: it has all commits that were made until then.
         public let date: Date
         /// The length of a restored file.
         public let byteCount: Int
-        /// The bytes of the blocks that this backup has added to the repository.
+        /// The bytes that this backup has added to the repository: of blocks, page maps and its manifest, with their
+        /// copies.
         public let storedByteCount: Int
         public let isEncrypted: Bool
+        /// `date` in microseconds since 1970.
+        let time: Int64
 
         init(_ entry: LogEntry, _ manifest: Manifest) {
             number = entry.number
             version = manifest.version
-            date = Date(timeIntervalSince1970: Double(entry.time) / 1e6)
+            time = manifest.time
+            date = Date(timeIntervalSince1970: Double(manifest.time) / 1e6)
             byteCount = Int(manifest.pageCount) << 12
             storedByteCount = Int(manifest.storedByteCount)
             isEncrypted = manifest.isEncrypted
@@ -65,10 +71,11 @@ public final class BackupRepository {
     let owner = SIMD2<UInt64>(UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))
 
     private static let magic: UInt64 = 0x50_554B_424E_4752
-    private static let format: UInt32 = 1
+    private static let format: UInt32 = 2
 
     /// Opens the repository in `store`. If there is none, creates one if `creating`, and throws `.noRepository`
-    /// otherwise.
+    /// otherwise. A process that always creates one begins a new repository on the local disk if the file system of a
+    /// folder is not mounted: create a repository once, and then open it.
     public convenience init(_ store: any BackupStore, creating: Bool = false) throws {
         try self.init(store, creating: creating, options: Options())
     }
@@ -92,7 +99,7 @@ public final class BackupRepository {
         if creating, (try? store.byteCount(of: Self.recordCopy)) == nil {
             _ = try? store.putIfAbsent(Self.recordCopy, record)
         }
-        log = BackupLog(store, hasher, clock: options.clock, grace: options.grace)
+        log = BackupLog(store, hasher, record: record, clock: options.clock, grace: options.grace)
         objects = ObjectAccess(store, hasher)
     }
 
@@ -129,9 +136,11 @@ public final class BackupRepository {
         guard let start = try? reader.integer(UInt64.self), start == magic else {
             throw BackupError.damaged("the object 'repository' is not that of a repository")
         }
-        guard try reader.integer(UInt32.self) <= format else {
+        let found = try reader.integer(UInt32.self)
+        guard found <= format else {
             throw BackupError(.newerFormat, "A newer version of the library has made the repository.")
         }
+        guard found == format else { throw BackupError.damaged("it has an unknown format") }
         let hasher = Hasher128(seedLow: try reader.integer(UInt64.self), seedHigh: try reader.integer(UInt64.self))
         guard ObjectReader(sealed: bytes, hasher) != nil else {
             throw BackupError.damaged("the object 'repository' does not match its hash")
@@ -155,17 +164,21 @@ public final class BackupRepository {
     /// storage before.
     ///
     /// - Parameters:
-    ///   - rate: the maximum number of bytes to store per second; nil for no limit.
-    ///   - progress: called with the number of bytes that have been stored. An error that it throws cancels the backup
-    ///     and is rethrown.
+    ///   - rate: the maximum number of bytes to read per second, from the database and back from the store; nil for no
+    ///     limit.
+    ///   - progress: called with the number of bytes of blocks that have been stored, and with the number to store,
+    ///     which is 0 until it is known. It is called for each block, also of those that are only read, and while the
+    ///     backup waits at least ten times per second; not during a call of the store. An error that it throws cancels
+    ///     the backup and is rethrown.
     ///
     /// Throws `BackupError`: `.inUse` while another process makes backups to the repository, `.fenced` if another
-    /// process took over, and errors of the store as they are. Writers of the database never wait for it. Reads the
-    /// tree down to the blocks that have changed, and with `isComplete` the whole file.
+    /// process took over, `.storage` if the store no longer has the repository or does not return what was put, and
+    /// errors of the store as they are. Writers of the database never wait for it. Reads the tree down to the blocks
+    /// that have changed, and with `isComplete` the whole file; reads everything back that it has put.
     @discardableResult
     public func backUp(
         _ fileURL: URL, encryptionKey: Data? = nil, isComplete: Bool = false, rate: Int? = nil,
-        progress: (Int) throws -> Void = { _ in }
+        progress: (Int, Int) throws -> Void = { _, _ in }
     ) throws -> Backup? {
         let database = try Self.open(fileURL.path, encryptionKey)
         return try backUp(database, isComplete: isComplete, rate: rate, progress: progress)
@@ -187,7 +200,8 @@ public final class BackupRepository {
 
     @discardableResult
     package func backUp(
-        _ database: Database, isComplete: Bool = false, rate: Int? = nil, progress: (Int) throws -> Void = { _ in }
+        _ database: Database, isComplete: Bool = false, rate: Int? = nil,
+        progress: (Int, Int) throws -> Void = { _, _ in }
     ) throws -> Backup? {
         let lease = try log.claim(owner: owner, duration: options.leaseDuration)
         defer { lease.release() }
@@ -198,8 +212,10 @@ public final class BackupRepository {
 
     /// Backs up the newest version while holding `lease`.
     func backUp(
-        _ database: Database, _ lease: Lease, isComplete: Bool, rate: Int?, progress: (Int) throws -> Void
+        _ database: Database, _ lease: Lease, isComplete: Bool, rate: Int?, progress: (Int, Int) throws -> Void
     ) throws -> Backup? {
+        try log.checkRepository()
+        let time = log.now()
         let image = try VersionImage(newestOf: database)
         let base = try isComplete ? nil : lease.newestBackup().flatMap { try? Manifest($0.payload) }
         let catalogTag = SIMD2(image.catalog.tagLow, image.catalog.tagHigh)
@@ -208,13 +224,18 @@ public final class BackupRepository {
         }
         // A map that cannot be read is no base: all blocks are stored again.
         let map = try base.flatMap { (base: Manifest) throws -> PageMap? in
-            do { return try objects.map(base) } catch let error as BackupError {
+            do {
+                return try objects.map(base) {
+                    try progress(0, 0)
+                    try lease.keep()
+                }
+            } catch let error as BackupError {
                 if error.code == .damaged { return nil }
                 throw error
             }
         }
         return try withoutActuallyEscaping(progress) { (progress) throws -> Backup? in
-            var writer = BackupWriter(self, image, lease, rate: rate, progress: progress)
+            var writer = BackupWriter(self, image, lease, time: time, rate: rate, progress: progress)
             let manifest = try writer.run(base: map == nil ? nil : base, map ?? PageMap())
             let entry = try lease.append(.backup, payload: manifest.payload)
             // If this fails, the backup exists without a copy of its manifest, which `verify` reports.

@@ -7,7 +7,9 @@
 /// - `putIfAbsent` is atomic: of two calls with one name, in whatever process, one returns true. When it has returned
 ///   true, `get` finds the whole object, also after a power loss. A call that throws may or may not have put the
 ///   object, but never a part of it.
-/// - `get` and `byteCount` see every object whose `putIfAbsent` or `delete` has returned.
+/// - `get` and `byteCount` see every object whose `putIfAbsent` or `delete` has returned, and a deleted object does not
+///   return, also after a power loss.
+/// - A call throws if the store cannot be reached. Only an object that is missing in a store that can is nil.
 ///
 /// It does not rely on a new `list`: a list may be up to an hour old, so that it omits new objects and contains deleted
 /// ones, and it may contain one twice. It does not rely on the bytes either: they are compared with hashes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes one backup: finds the blocks that the previous one lacks, puts them in packs, and puts the changed segments of
-// the page map.
+// Makes one backup: finds the blocks that the previous one lacks, puts them in packs, puts the changed segments of the
+// page map, and reads back everything that it has put.
 //
 // Blocks of the version that the previous backup has are found without reading them: its map contains them, and the
 // record of free space says that their pages are in use. A backup also stores blocks again whose packs consist mostly
@@ -16,7 +16,8 @@ struct BackupWriter {
     private let repository: BackupRepository
     private let image: VersionImage
     private let lease: Lease
-    private let progress: (Int) throws -> Void
+    private let progress: (Int, Int) throws -> Void
+    private let time: Int64
     private var pace: BackupPace
     /// The pack that is being filled.
     private var pack: [UInt8] = []
@@ -24,14 +25,21 @@ struct BackupWriter {
     /// Blocks that this backup has put.
     private var stored: [BlockRecord] = []
     private var storedByteCount = 0
+    /// Bytes of blocks to store, as far as they are known.
+    private var wantedByteCount = 0
+    /// The objects that this backup has put.
+    private var objects: [(name: String, digest: Digest)] = []
+    /// Their bytes.
+    private var addedByteCount = 0
 
     init(
-        _ repository: BackupRepository, _ image: VersionImage, _ lease: Lease, rate: Int?,
-        progress: @escaping (Int) throws -> Void
+        _ repository: BackupRepository, _ image: VersionImage, _ lease: Lease, time: Int64, rate: Int?,
+        progress: @escaping (Int, Int) throws -> Void
     ) {
         self.repository = repository
         self.image = image
         self.lease = lease
+        self.time = time
         self.progress = progress
         pace = BackupPace(rate)
     }
@@ -43,13 +51,31 @@ struct BackupWriter {
         try flush()
         let used = (kept + stored).map(\.extent).sorted { $0.page < $1.page }
         let ending = try image.makeEnding(used: used)
-        return Manifest(
-            file: image.fileIdentifier, version: image.version, storedByteCount: Int64(storedByteCount),
+        let segments = try putMap(PageMap(kept + stored), base, map)
+        try prove()
+        var manifest = Manifest(
+            file: image.fileIdentifier, version: image.version, time: time, storedByteCount: 0,
             isEncrypted: image.isEncrypted, catalogTag: SIMD2(image.catalog.tagLow, image.catalog.tagHigh),
             pageCount: ending.highWater,
             parts: ending.blocks.flatMap { Manifest.Part.parts($0.bytes, at: $0.ref.page << 12) }
                 + ending.head.flatMap { Manifest.Part.parts($0.bytes, at: UInt64($0.offset)) },
-            segments: try putMap(PageMap(kept + stored), base, map))
+            segments: segments)
+        manifest.storedByteCount = Int64(addedByteCount + 2 * manifest.payload.count)
+        return manifest
+    }
+
+    /// Called after each block, also of those that are only read: reports progress, keeps the lease, and waits until
+    /// the bytes that were read are due.
+    private mutating func step(reading byteCount: Int = 0) throws {
+        let (progress, lease) = (progress, lease)
+        let done = storedByteCount + pack.count
+        let wanted = wantedByteCount
+        func check() throws {
+            try progress(done, wanted)
+            try lease.keep()
+        }
+        try check()
+        try pace.wait(after: byteCount, check: check)
     }
 
     // MARK: Blocks
@@ -57,12 +83,12 @@ struct BackupWriter {
     /// Puts the blocks that `map` lacks. Returns those of the map that the version needs.
     private mutating func addNewBlocks(_ map: PageMap) throws -> [BlockRecord] {
         let unused = try image.unusedPages()
-        let lease = lease
+        let image = image
         // Collected, 40 bytes each, because whether they are all is known only at the end.
         var found: [BlockRef] = []
         try image.visit(isKnown: { map.record(of: $0) != nil }) { ref in
             found.append(ref)
-            try lease.keep()
+            try step(reading: image.isReadByVisit(ref) ? ref.byteCount : 0)
         }
         var kept = Self.stillUsed(map, unused, found)
         let pageCount = kept.reduce(0) { $0 + Int($1.pageCount) } + found.reduce(0) { $0 + $1.pageCount }
@@ -72,9 +98,10 @@ struct BackupWriter {
             found = []
             try image.visit(isKnown: { _ in false }) { ref in
                 if let record = map.record(of: ref) { kept.append(record) } else { found.append(ref) }
-                try lease.keep()
+                try step(reading: image.isReadByVisit(ref) ? ref.byteCount : 0)
             }
         }
+        wantedByteCount = found.reduce(0) { $0 + $1.byteCount }
         for ref in found { try add(ref, try image.bytes(ref)) }
         return kept
     }
@@ -110,6 +137,7 @@ struct BackupWriter {
         if renewed.isEmpty { return }
         let old = kept.filter { renewed.contains($0.pack) }
         kept.removeAll { renewed.contains($0.pack) }
+        wantedByteCount += old.reduce(0) { $0 + $1.byteCount }
         for record in old { try add(record.ref, try image.bytes(record.ref)) }
     }
 
@@ -124,13 +152,7 @@ struct BackupWriter {
             return repository.hasher.digest(copy)
         }
         waiting.append((ref, digest, UInt32(start)))
-        let (progress, lease) = (progress, lease)
-        let done = storedByteCount + pack.count
-        try progress(done)
-        try pace.wait(after: bytes.count) {
-            try progress(done)
-            try lease.keep()
-        }
+        try step(reading: bytes.count)
     }
 
     /// Puts the pack.
@@ -138,7 +160,7 @@ struct BackupWriter {
         if waiting.isEmpty { return }
         let name = PackName(
             token: lease.token, digest: repository.hasher.digest(pack), byteCount: UInt32(pack.count))
-        try put(name.packName, pack)
+        try put(name.packName, pack, name.digest)
         for block in waiting {
             stored.append(BlockRecord(block.ref, digest: block.digest, pack: name, offset: block.offset))
         }
@@ -147,20 +169,34 @@ struct BackupWriter {
         waiting = []
     }
 
-    /// Puts an object that may be there already, from an earlier attempt of this lease.
-    private func put(_ name: String, _ bytes: [UInt8]) throws {
-        if try !repository.store.putIfAbsent(name, bytes) {
-            guard try repository.store.byteCount(of: name) == bytes.count else {
-                throw BackupError.damaged("the object '\(name)' exists with another length")
-            }
+    /// Puts an object that may be there already, from an earlier attempt of this lease, and may be damaged there.
+    private mutating func put(_ name: String, _ bytes: [UInt8], _ digest: Digest) throws {
+        let store = repository.store
+        if try !store.putIfAbsent(name, bytes), try store.get(name) != bytes {
+            try store.delete(name)
+            _ = try store.putIfAbsent(name, bytes)
         }
+        objects.append((name, digest))
+        addedByteCount += bytes.count
         try lease.keep()
+    }
+
+    /// Reads back what was put. A backup counts only if the store has it.
+    private mutating func prove() throws {
+        for (name, digest) in objects {
+            guard let bytes = try repository.store.get(name), repository.hasher.digest(bytes) == digest else {
+                // A process that has taken over may have deleted it: that is the error then.
+                try lease.append(.beat)
+                throw BackupError(.storage, "The store does not return the object '\(name)' as it was put.")
+            }
+            try step(reading: bytes.count)
+        }
     }
 
     // MARK: The map
 
     /// Puts the segments that differ from those of `base`, whose map is `old`. Returns all segments.
-    private func putMap(_ map: PageMap, _ base: Manifest?, _ old: PageMap) throws -> [Manifest.Segment?] {
+    private mutating func putMap(_ map: PageMap, _ base: Manifest?, _ old: PageMap) throws -> [Manifest.Segment?] {
         var segments: [Manifest.Segment?] = []
         var object: [UInt8] = []
         var waiting: [(number: Int, offset: UInt32, byteCount: UInt32, digest: Digest)] = []
@@ -168,8 +204,8 @@ struct BackupWriter {
             if waiting.isEmpty { return }
             let name = PackName(
                 token: lease.token, digest: repository.hasher.digest(object), byteCount: UInt32(object.count))
-            try put(name.mapName, object)
-            try put(ObjectName.copies + name.mapName, object)
+            try put(name.mapName, object, name.digest)
+            try put(ObjectName.copies + name.mapName, object, name.digest)
             for part in waiting {
                 let segment = Manifest.Segment(
                     object: name, offset: part.offset, byteCount: part.byteCount, digest: part.digest)

@@ -8,14 +8,21 @@ internal import Synchronization
 
 /// The objects of a repository as files of a folder: on a local disk, or mounted by NFS or sshfs.
 ///
-/// Any thread. Errors are `BackupError` with the code `.storage`.
+/// Any thread. Errors are `BackupError` with the code `.storage`. A file system on which two processes could both put an
+/// object of one name, because it has neither hard links nor renames that fail if the name is taken, is refused.
 public final class DirectoryStore: BackupStore {
     private let root: String
     private let files: any FileSystem
-    /// The folders whose names this object has made durable.
-    private let durable = Mutex<Set<String>>([])
+    private struct Known {
+        /// The folders whose names this object has made durable.
+        var durable: Set<String> = []
+        /// True once an object was found or put.
+        var isInUse = false
+    }
+    private let known = Mutex(Known())
 
-    /// A store in the folder at `url`, which is created with the first object.
+    /// A store in the folder at `url`, which is created with the first object. Once this object has found or put
+    /// something, a folder that is gone is an error, and is not created again: its file system is not mounted.
     public convenience init(_ url: URL) {
         self.init(url.standardizedFileURL.path, in: PosixFileSystem.shared)
     }
@@ -29,6 +36,14 @@ public final class DirectoryStore: BackupStore {
 
     private func wrapping<R>(_ body: () throws -> R) throws -> R {
         do { return try body() } catch let error as SystemError { throw BackupError(.storage, "\(error).") }
+    }
+
+    private func noteUse() { known.withLock { $0.isInUse = true } }
+
+    /// Throws if the folder was there and is gone.
+    private func requireFolder() throws {
+        guard known.withLock({ $0.isInUse }), try wrapping({ try files.status(root) }) == nil else { return }
+        throw BackupError(.storage, "The folder '\(root)' is gone: its file system may not be mounted.")
     }
 
     public func list(_ prefix: String) throws -> [String] {
@@ -49,6 +64,7 @@ public final class DirectoryStore: BackupStore {
                 }
             }
         }
+        if names.isEmpty { try requireFolder() } else { noteUse() }
         return names
     }
 
@@ -68,7 +84,13 @@ public final class DirectoryStore: BackupStore {
     }
 
     public func byteCount(of name: String) throws -> Int? {
-        try wrapping { try files.status(path(name)).flatMap { $0.kind == .file ? $0.byteCount : nil } }
+        let status = try wrapping { try files.status(path(name)) }
+        guard let status, status.kind == .file else {
+            try requireFolder()
+            return nil
+        }
+        noteUse()
+        return status.byteCount
     }
 
     public func get(_ name: String) throws -> [UInt8]? { try read(name, nil) }
@@ -76,7 +98,7 @@ public final class DirectoryStore: BackupStore {
     public func get(_ name: String, range: Range<Int>) throws -> [UInt8]? { try read(name, range) }
 
     private func read(_ name: String, _ range: Range<Int>?) throws -> [UInt8]? {
-        try wrapping { () throws -> [UInt8]? in
+        let bytes = try wrapping { () throws -> [UInt8]? in
             let file: any File
             do throws(SystemError) { file = try files.open(path(name), .readOnly) } catch {
                 if error.kind == .notFound || error.kind == .notDirectory { return nil }
@@ -90,6 +112,8 @@ public final class DirectoryStore: BackupStore {
             bytes.removeLast(bytes.count - count)
             return bytes
         }
+        if bytes == nil { try requireFolder() } else { noteUse() }
+        return bytes
     }
 
     /// The end of the names of files that are being written. A list omits them, and removes those that a process has
@@ -103,7 +127,8 @@ public final class DirectoryStore: BackupStore {
     }
 
     public func putIfAbsent(_ name: String, _ bytes: [UInt8]) throws -> Bool {
-        try wrapping { () throws -> Bool in
+        try requireFolder()
+        let isPut = try wrapping { () throws -> Bool in
             let target = path(name)
             if try files.status(target) != nil { return false }
             let folder = String(target[..<(target.lastIndex(of: "/") ?? target.startIndex)])
@@ -118,14 +143,24 @@ public final class DirectoryStore: BackupStore {
                 try? files.remove(temporary)
                 throw error
             }
-            do throws(SystemError) { try files.renameIfAbsent(temporary, to: target) } catch {
+            do throws(SystemError) { try files.renameInOneStepIfAbsent(temporary, to: target) } catch {
                 try? files.remove(temporary)
                 if error.kind == .exists { return false }
+                if error.kind == .unsupported { throw unsafeFolder }
                 throw error
             }
             try files.syncName(of: target)
             return true
         }
+        noteUse()
+        return isPut
+    }
+
+    private var unsafeFolder: BackupError {
+        BackupError(
+            .storage,
+            "The file system of '\(root)' has neither hard links nor renames that fail if the name is taken: two "
+                + "processes could make backups at once, so a repository is not safe there.")
     }
 
     /// Makes a folder of the store and those that contain it, if they are missing, and their names durable. Also if
@@ -137,7 +172,7 @@ public final class DirectoryStore: BackupStore {
             missing.append(place)
             place = parentPath(place)
         }
-        if missing.isEmpty, durable.withLock({ $0.contains(folder) }) { return }
+        if missing.isEmpty, known.withLock({ $0.durable.contains(folder) }) { return }
         if !missing.isEmpty { try files.makeDirectories(folder) }
         var names = Set(missing)
         place = folder
@@ -147,14 +182,17 @@ public final class DirectoryStore: BackupStore {
         }
         names.insert(root)
         for name in names.sorted() { try files.syncName(of: name) }
-        durable.withLock { _ = $0.insert(folder) }
+        known.withLock { _ = $0.durable.insert(folder) }
     }
 
     public func delete(_ name: String) throws {
         try wrapping {
             do throws(SystemError) { try files.remove(path(name)) } catch {
-                if error.kind != .notFound { throw error }
+                if error.kind == .notFound { return }
+                throw error
             }
+            // After a power loss the entry of a backup must not be there again, whose blocks are deleted next.
+            try files.syncName(of: path(name))
         }
     }
 }

@@ -2,10 +2,11 @@
 // The description of one backup: the version, the parts of its file that are not blocks of the database
 // (`VersionImage`), and the segments of its page map. It is the payload of a log entry.
 //
-//   u32 format, 1 · 2 u64 identifier of the file · u64 version · i64 bytes that the backup has stored · u8 1 if
-//   encrypted · 2 u64 tag of the catalog · u64 pages · u32 parts · per part: u64 offset · u32 byte count and bytes ·
-//   u32 map objects · per object: name (u64 token, digest, u32 byte count) · u32 segments · per segment: u32 number of
-//   its object (all ones: the segment is empty) · u32 offset · u32 byte count · digest
+//   u32 format, 2 · 2 u64 identifier of the file · u64 version · i64 time at which the version was the newest, in
+//   microseconds since 1970 · i64 bytes that the backup has stored · u8 1 if encrypted · 2 u64 tag of the catalog ·
+//   u64 pages · u32 parts · per part: u64 offset · u32 byte count and bytes · u32 map objects · per object: name (u64
+//   token, digest, u32 byte count) · u32 segments · per segment: u32 number of its object (all ones: the segment is
+//   empty) · u32 offset · u32 byte count · digest
 
 struct Manifest: Sendable, Equatable {
     struct Segment: Sendable, Hashable {
@@ -22,7 +23,9 @@ struct Manifest: Sendable, Equatable {
 
     var file: SIMD2<UInt64>
     var version: UInt64
-    /// Of the blocks that no earlier backup had.
+    /// The version was the newest at that time, in microseconds since 1970.
+    var time: Int64
+    /// Of packs, page maps and the manifest, with their copies.
     var storedByteCount: Int64
     var isEncrypted: Bool
     var catalogTag: SIMD2<UInt64>
@@ -34,13 +37,14 @@ struct Manifest: Sendable, Equatable {
     /// By number; nil if no block begins in a segment.
     var segments: [Segment?]
 
-    private static let format: UInt32 = 1
+    private static let format: UInt32 = 2
     private static let none = UInt32.max
 
     var payload: [UInt8] {
         var writer = ObjectWriter()
         writer.integer(Self.format)
         for value in [file.x, file.y, version] { writer.integer(value) }
+        writer.integer(time)
         writer.integer(storedByteCount)
         writer.integer(UInt8(isEncrypted ? 1 : 0))
         for value in [catalogTag.x, catalogTag.y, pageCount] { writer.integer(value) }
@@ -68,11 +72,12 @@ struct Manifest: Sendable, Equatable {
     }
 
     init(
-        file: SIMD2<UInt64>, version: UInt64, storedByteCount: Int64, isEncrypted: Bool, catalogTag: SIMD2<UInt64>,
-        pageCount: UInt64, parts: [Part], segments: [Segment?]
+        file: SIMD2<UInt64>, version: UInt64, time: Int64, storedByteCount: Int64, isEncrypted: Bool,
+        catalogTag: SIMD2<UInt64>, pageCount: UInt64, parts: [Part], segments: [Segment?]
     ) {
         self.file = file
         self.version = version
+        self.time = time
         self.storedByteCount = storedByteCount
         self.isEncrypted = isEncrypted
         self.catalogTag = catalogTag
@@ -83,11 +88,14 @@ struct Manifest: Sendable, Equatable {
 
     init(_ payload: [UInt8]) throws {
         var reader = ObjectReader(payload)
-        guard try reader.integer(UInt32.self) <= Self.format else {
+        let format = try reader.integer(UInt32.self)
+        guard format <= Self.format else {
             throw BackupError(.newerFormat, "A newer version of the library has written to the repository.")
         }
+        guard format == Self.format else { throw BackupError.damaged("a manifest has an unknown format") }
         file = SIMD2(try reader.integer(UInt64.self), try reader.integer(UInt64.self))
         version = try reader.integer(UInt64.self)
+        time = try reader.integer(Int64.self)
         storedByteCount = try reader.integer(Int64.self)
         isEncrypted = try reader.integer(UInt8.self) == 1
         catalogTag = SIMD2(try reader.integer(UInt64.self), try reader.integer(UInt64.self))

@@ -6,6 +6,8 @@ internal import RegnumEngine
 
 final class ObjectAccess {
     private static let keptSegments = 4096
+    /// Blocks of a pack are read together if no more bytes than this are between them.
+    private static let longestGap = 64 << 10
 
     let store: any BackupStore
     let hasher: Hasher128
@@ -20,11 +22,12 @@ final class ObjectAccess {
 
     // MARK: Maps
 
-    /// Returns the page map of a backup. Throws `.damaged`.
-    func map(_ manifest: Manifest) throws -> PageMap {
+    /// Returns the page map of a backup. Throws `.damaged`. `step` is called before each segment.
+    func map(_ manifest: Manifest, step: () throws -> Void = {}) throws -> PageMap {
         defer { maps = [:] }
         var found: [[BlockRecord]] = []
         for (number, segment) in manifest.segments.enumerated() {
+            try step()
             found.append(try segment.map { try records($0, number) } ?? [])
         }
         return PageMap(segments: found)
@@ -71,40 +74,59 @@ final class ObjectAccess {
 
     // MARK: Packs
 
-    /// Calls `body` with the bytes of each block, all of which are in one pack, after comparing them with their
-    /// digests. Calls `lost` with a block whose bytes neither the pack nor its copy has.
+    /// Calls `body` with the bytes of each block, all of which are in one pack, in the order of their offsets, after
+    /// comparing them with their digests. Calls `lost` with a block whose bytes neither the pack nor its copies have.
     func read(
         _ records: [BlockRecord], in pack: PackName, lost: (BlockRecord) throws -> Void,
         _ body: (BlockRecord, UnsafeRawBufferPointer) throws -> Void
     ) throws {
-        let wanted = records.reduce(0) { $0 + $1.byteCount }
-        var copy: [UInt8]??
-        // The whole pack, unless most of it is not needed.
-        let whole = wanted * 2 >= Int(pack.byteCount) ? try store.get(pack.packName) : nil
-        for record in records {
-            let range = Int(record.offset)..<Int(record.offset) + record.byteCount
-            var bytes: [UInt8]?
-            if let whole {
-                bytes = range.upperBound <= whole.count ? Array(whole[range]) : nil
-            } else {
-                bytes = try store.get(pack.packName, range: range)
+        var copies: [[UInt8]?] = []
+        for part in Self.parts(records, of: pack) {
+            // The whole pack, unless most of it is not needed.
+            let isWhole = part.range == 0..<Int(pack.byteCount)
+            let bytes = try isWhole ? store.get(pack.packName) : store.get(pack.packName, range: part.range)
+            for record in part.records {
+                if try deliver(record, bytes, from: part.range.lowerBound, body) { continue }
+                var isFound = false
+                for (number, prefix) in [ObjectName.copies, ObjectName.healing].enumerated() where !isFound {
+                    if copies.count == number { copies.append(try store.get(prefix + pack.packName)) }
+                    isFound = try deliver(record, copies[number], from: 0, body)
+                }
+                if !isFound { try lost(record) }
             }
-            if let bytes, try deliver(record, bytes, body) { continue }
-            let second: [UInt8]? = try copy ?? store.get(ObjectName.copies + pack.packName)
-            copy = .some(second)
-            if let second, range.upperBound <= second.count, try deliver(record, Array(second[range]), body) {
-                continue
-            }
-            try lost(record)
         }
     }
 
-    /// Returns false if the bytes are not those of the block.
+    /// The ranges of a pack to read, ascending, with the blocks in each.
+    private static func parts(
+        _ records: [BlockRecord], of pack: PackName
+    ) -> [(range: Range<Int>, records: [BlockRecord])] {
+        let wanted = records.reduce(0) { $0 + $1.byteCount }
+        let ordered = records.sorted { $0.offset < $1.offset }
+        if wanted * 2 >= Int(pack.byteCount) { return [(0..<Int(pack.byteCount), ordered)] }
+        var parts: [(range: Range<Int>, records: [BlockRecord])] = []
+        for record in ordered {
+            let range = record.range
+            if let last = parts.last, range.lowerBound - last.range.upperBound <= longestGap {
+                let end = max(last.range.upperBound, range.upperBound)
+                parts[parts.count - 1].range = last.range.lowerBound..<end
+                parts[parts.count - 1].records.append(record)
+            } else {
+                parts.append((range, [record]))
+            }
+        }
+        return parts
+    }
+
+    /// Returns false if `bytes`, which begin at `start` in the pack, do not have those of the block.
     private func deliver(
-        _ record: BlockRecord, _ bytes: [UInt8], _ body: (BlockRecord, UnsafeRawBufferPointer) throws -> Void
+        _ record: BlockRecord, _ bytes: [UInt8]?, from start: Int,
+        _ body: (BlockRecord, UnsafeRawBufferPointer) throws -> Void
     ) throws -> Bool {
-        guard bytes.count == record.byteCount, hasher.digest(bytes) == record.digest else { return false }
-        try bytes.withUnsafeBytes { try body(record, $0) }
+        guard let bytes, let part = record.bytes(in: bytes, from: start), hasher.digest(part) == record.digest else {
+            return false
+        }
+        try part.withUnsafeBytes { try body(record, $0) }
         return true
     }
 }

@@ -61,6 +61,8 @@ enum ObjectName {
     static let maps = "maps/"
     /// A second copy of an object has this prefix before its name.
     static let copies = "copies/"
+    /// A third copy of a pack, while its second one is replaced by one in which more blocks are good.
+    static let healing = "copies/healing/"
 
     static func entry(_ number: UInt64) -> String { log + hexadecimal(number) }
 

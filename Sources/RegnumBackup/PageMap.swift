@@ -31,6 +31,8 @@ struct BlockRecord: Hashable, Sendable {
     }
 
     var byteCount: Int { Int(pageCount) << 12 }
+    /// Its bytes in the pack.
+    var range: Range<Int> { Int(offset)..<Int(offset) + byteCount }
     var end: UInt64 { page + UInt64(pageCount) }
     var extent: Extent { Extent(page: page, pageCount: Int(pageCount)) }
 
@@ -39,6 +41,12 @@ struct BlockRecord: Hashable, Sendable {
         BlockRef(
             location: page << 16 | UInt64(pageCount - 1), birth: birth, tagLow: tag.x, tagHigh: tag.y,
             info: UInt64(kind) << 56)
+    }
+
+    /// The bytes at its place in a part of the pack that begins at `start`; nil if the part ends sooner.
+    func bytes(in part: [UInt8], from start: Int = 0) -> [UInt8]? {
+        let own = range.lowerBound - start..<range.upperBound - start
+        return own.lowerBound >= 0 && own.upperBound <= part.count ? Array(part[own]) : nil
     }
 
     /// True if `ref` names this block: such a ref has equal content, and so has everything that it refers to.

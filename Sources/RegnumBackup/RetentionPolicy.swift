@@ -28,9 +28,11 @@ public struct RetentionPolicy: Sendable, Equatable {
 
     private static let day: Int64 = 86_400_000_000
 
-    /// Returns the indexes of the backups to keep. `times`: ascending, in microseconds since 1970.
+    /// Returns the indexes of the backups to keep. `times`: in microseconds since 1970, in the order in which the backups
+    /// were made. They may descend where a clock was set back.
     func kept(_ times: [Int64]) -> Set<Int> {
         var kept = Set(times.indices.suffix(max(last, 1)))
+        let newestFirst = times.indices.sorted { (times[$0], $0) > (times[$1], $1) }
         let rules: [(count: Int, bucket: (Int64) -> Int64)] = [
             (hourly, { Self.floor($0, 3_600_000_000) }),
             (daily, { Self.floor($0, Self.day) }),
@@ -42,7 +44,7 @@ public struct RetentionPolicy: Sendable, Equatable {
         for rule in rules {
             var left = rule.count
             var bucket: Int64?
-            for index in times.indices.reversed() where left > 0 {
+            for index in newestFirst where left > 0 {
                 let own = rule.bucket(times[index])
                 if own == bucket { continue }
                 bucket = own

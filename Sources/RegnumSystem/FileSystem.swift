@@ -84,6 +84,9 @@ package protocol FileSystem: AnyObject, Sendable {
     func rename(_ source: String, to target: String) throws(SystemError)
     /// Renames `source` to `target`; throws `.exists` if anything is at `target`.
     func renameIfAbsent(_ source: String, to target: String) throws(SystemError)
+    /// As `renameIfAbsent`, but always in one step: of several processes that rename files to one target, one succeeds.
+    /// Throws `.unsupported` if the file system cannot do that.
+    func renameInOneStepIfAbsent(_ source: String, to target: String) throws(SystemError)
     /// Creates the directory `path` and its missing parents.
     func makeDirectories(_ path: String) throws(SystemError)
     /// Makes the entries of the directory that contains `path` (creation, rename, removal) durable.
@@ -105,6 +108,10 @@ extension FileSystem {
     package func filesLocked(at bytes: Range<Int>, besides file: FileIdentity) -> [any File] { [] }
     package func fileInMemory() -> (any File)? { nil }
     package func linked(_ path: String) -> String { path }
+    /// For file systems whose `renameIfAbsent` takes one step.
+    package func renameInOneStepIfAbsent(_ source: String, to target: String) throws(SystemError) {
+        try renameIfAbsent(source, to: target)
+    }
 
     /// Makes the name of a created or renamed file durable, if the process has the permission: syncing a folder
     /// requires permission to read it, which creating files does not.

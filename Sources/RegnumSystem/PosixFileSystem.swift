@@ -60,6 +60,15 @@ package final class PosixFileSystem: FileSystem {
     }
 
     package func renameIfAbsent(_ source: String, to target: String) throws(SystemError) {
+        do throws(SystemError) { try renameInOneStepIfAbsent(source, to: target) } catch {
+            if error.kind != .unsupported { throw error }
+            // The only option is to check first.
+            if try status(target) != nil { throw SystemError(.exists, "rename", target) }
+            try rename(source, to: target)
+        }
+    }
+
+    package func renameInOneStepIfAbsent(_ source: String, to target: String) throws(SystemError) {
         if target.utf8.contains(0) { throw SystemError(.notFound, "rename", source) }
         let result = withUTF8Path(source) { source in withUTF8Path(target) { SystemCalls.link(source, $0) } }
         // The file has its new name. Failing to remove the old name is not an error: the old name is removed later,
@@ -69,9 +78,15 @@ package final class PosixFileSystem: FileSystem {
             return
         }
         if !SystemCalls.isUnsupportedLink(result) { throw SystemError(code: Int32(-result), "rename", target) }
-        // The file system has no hard links, so the only option is to check first.
-        if try status(target) != nil { throw SystemError(.exists, "rename", target) }
-        try rename(source, to: target)
+        // The file system has no hard links.
+        let renamed = withUTF8Path(source) { source in
+            withUTF8Path(target) { SystemCalls.renameExclusively(source, $0) }
+        }
+        if renamed == 0 { return }
+        if SystemCalls.isUnsupportedRename(renamed) {
+            throw SystemError(.unsupported, "rename", target, code: Int32(-renamed))
+        }
+        throw SystemError(code: Int32(-renamed), "rename", target)
     }
 
     /// Makes `target` a copy of the file `source` in its current state, with its permissions. The copy shares the space

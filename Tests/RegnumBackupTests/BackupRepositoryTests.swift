@@ -41,8 +41,13 @@ import Testing
     func incremental() throws {
         let run = try BackupRun(seed: 12)
         for _ in 0..<10 { try run.commit(changes: 200) }
-        let repository = try run.repository(MemoryStore())
+        let store = MemoryStore()
+        let repository = try run.repository(store)
         let first = try #require(try repository.backUp(run.database))
+        // Page maps and the manifest count, too.
+        let objects = ["packs/", "maps/", "copies/maps/"].reduce(0) { $0 + store.byteCount(below: $1) }
+        #expect(first.storedByteCount > objects)
+        #expect(first.storedByteCount < store.byteCount(below: ""))
         #expect(try repository.backUp(run.database) == nil)
         try run.commit(changes: 1)
         let second = try #require(try repository.backUp(run.database))
@@ -185,6 +190,123 @@ import Testing
         }
     }
 
+    @Test("A backup has the time of its version, not that of its end")
+    func pinnedTime() throws {
+        let run = try BackupRun(seed: 20)
+        try run.commit(changes: 50)
+        let repository = try run.repository(MemoryStore())
+        let start = Date(timeIntervalSince1970: Double(run.clock.now) / 1e6)
+        var isLate = false
+        let first = try #require(
+            try repository.backUp(run.database) { _, _ in
+                if isLate { return }
+                isLate = true
+                run.clock.advance(20_000_000)
+                try run.commit(changes: 5)
+            })
+        #expect(isLate)
+        #expect(first.date == start)
+        let second = try #require(try repository.backUp(run.database))
+        #expect(try repository.plan(.date(second.date - 10)).backup == first)
+        #expect(try repository.plan(.date(second.date)).backup == second)
+    }
+
+    @Test("After a clock was set back, a time means the backup with the nearest earlier time")
+    func clockSetBack() throws {
+        let run = try BackupRun(seed: 21)
+        let repository = try run.repository(MemoryStore())
+        var made: [BackupRepository.Backup] = []
+        for hours in [0, 2, -1] {
+            run.clock.advance(hours: hours)
+            try run.commit(changes: 5)
+            made.append(try #require(try repository.backUp(run.database)))
+        }
+        #expect(try repository.plan(.date(made[0].date + 1800)).backup == made[0])
+        #expect(try repository.plan(.date(made[2].date + 1800)).backup == made[2])
+        #expect(try repository.plan(.date(made[1].date + 1800)).backup == made[1])
+        #expect(try repository.plan(.newest).backup == made[2])
+    }
+
+    struct Cancelled: Error {}
+
+    @Test("A backup can be cancelled while it only reads, and says how much there is to store")
+    func progress() throws {
+        let run = try BackupRun(seed: 22)
+        try run.commit(changes: 100)
+        let store = MemoryStore()
+        let repository = try run.repository(store)
+        #expect(throws: Cancelled.self) {
+            try repository.backUp(run.database) { _, wanted in if wanted == 0 { throw Cancelled() } }
+        }
+        #expect(store.byteCount(below: "packs/") == 0)
+        var last = (done: 0, wanted: 0)
+        try repository.backUp(run.database) { done, wanted in
+            #expect(done >= last.done && done <= wanted)
+            last = (done, wanted)
+        }
+        #expect(last.done > 0)
+        #expect(last.done == last.wanted)
+    }
+
+    @Test("A backup whose bytes the store does not return does not count")
+    func proof() throws {
+        let run = try BackupRun(seed: 23)
+        try run.commit(changes: 100)
+        let base = MemoryStore()
+        for prefix in ["packs/", "maps/", "copies/maps/"] {
+            let store = HookStore(base)
+            let repository = try run.repository(store)
+            store.afterPut = { name in if name.hasPrefix(prefix) { base.flip(name, bit: 1000) } }
+            #expect {
+                try repository.backUp(run.database)
+            } throws: { ($0 as? BackupError)?.code == .storage }
+            #expect(try repository.backups() == [])
+        }
+        let backup = try #require(try run.repository(base).backUp(run.database))
+        try run.expectRestored(backup, from: try run.repository(base))
+    }
+
+    @Test("Blocks that are near each other in a pack are read together")
+    func ranges() throws {
+        let base = MemoryStore()
+        let store = FaultStore(base)
+        let hasher = Hasher128(seedLow: 1, seedHigh: 2)
+        var bytes = [UInt8](repeating: 0, count: 512 << 12)
+        for page in 0..<512 { bytes[page << 12] = UInt8(page & 255) }
+        let pack = PackName(token: 1, digest: hasher.digest(bytes), byteCount: UInt32(bytes.count))
+        _ = try base.putIfAbsent(pack.packName, bytes)
+        let records = [300, 5, 6, 9].map { (page: Int) -> BlockRecord in
+            let block = Array(bytes[page << 12..<(page + 1) << 12])
+            let ref = BlockRef(location: UInt64(16 + page) << 16, birth: 1, tagLow: 0, tagHigh: 0, info: 0)
+            return BlockRecord(ref, digest: hasher.digest(block), pack: pack, offset: UInt32(page << 12))
+        }
+        var found: [UInt64] = []
+        try ObjectAccess(store, hasher).read(records, in: pack, lost: { _ in Issue.record("a lost block") }) {
+            record, _ in found.append(record.page)
+        }
+        #expect(found == [21, 22, 25, 316])
+        #expect(store.calls == 2)
+    }
+
+    // A process that followed a database went on in the empty folder of a file system that was no longer mounted.
+    @Test("A process that has opened a repository does not go on in an empty store")
+    func unmounted() throws {
+        let run = try BackupRun(seed: 24)
+        try run.commit(changes: 50)
+        let store = MemoryStore()
+        let repository = try run.repository(store)
+        try repository.backUp(run.database)
+        try run.commit(changes: 5)
+        let mount = store.unmount()
+        #expect {
+            try repository.backUp(run.database)
+        } throws: { ($0 as? BackupError)?.code == .storage }
+        #expect(store.names == [])
+        mount()
+        let backup = try #require(try repository.backUp(run.database))
+        try run.expectRestored(backup, from: repository)
+    }
+
     @Test("A restore never replaces anything")
     func existing() throws {
         let run = try BackupRun(seed: 17)
@@ -279,7 +401,7 @@ import Testing
         let other = try run.repository(store)
         var isOvertaken = false
         do {
-            try slow.backUp(run.database) { _ in
+            try slow.backUp(run.database) { _, _ in
                 if isOvertaken { return }
                 isOvertaken = true
                 for _ in 0..<4 {
@@ -328,7 +450,7 @@ import Testing
         #expect(!entry.counts(among: [10, 12]))
     }
 
-    @Test("A process that has lost a reply does not wait for a lease of its own", arguments: 0..<12)
+    @Test("A process that has lost a reply does not wait for a lease of its own", arguments: 0..<24)
     func ownLease(call: Int) throws {
         let run = try BackupRun(seed: 8)
         let store = FaultStore(MemoryStore())
@@ -346,10 +468,10 @@ import Testing
         let store = FaultStore(MemoryStore())
         let (log, owner) = try log(run, store)
         let lease = try log.claim(owner: owner, duration: 30_000_000)
-        store.set { $0.faults = [$0.calls: .replyLost] }
+        store.set { $0.faults = [$0.calls + 1: .replyLost] }
         #expect(throws: StoreFailure.self) { try lease.append(.backup, payload: [1]) }
         try lease.append(.backup, payload: [2])
-        store.set { $0.faults = [$0.calls: .duplicated] }
+        store.set { $0.faults = [$0.calls + 1: .duplicated] }
         try lease.append(.backup, payload: [3])
         #expect(try payloads(log, log.read().backups) == [[1], [2], [3]])
     }

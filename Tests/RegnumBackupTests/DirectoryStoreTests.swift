@@ -90,6 +90,49 @@ import Testing
         #expect(files.take() == Set(inside))
     }
 
+    // A follower stored increments under an empty mount point, and reported success.
+    @Test("A folder that is gone is not created again, and its objects are not taken for missing ones")
+    func unmounted() throws {
+        try withFolder { folder in
+            let place = folder.appendingPathComponent("mount/repository")
+            let store = DirectoryStore(place)
+            #expect(try store.putIfAbsent("log/1", [1]))
+            let reopened = DirectoryStore(place)
+            #expect(try reopened.get("log/1") == [1])
+            try FileManager.default.moveItem(at: place, to: folder.appendingPathComponent("elsewhere"))
+            for store in [store, reopened] {
+                #expect(throws: BackupError.self) { try store.putIfAbsent("log/2", [2]) }
+                #expect(throws: BackupError.self) { try store.get("log/1") }
+                #expect(throws: BackupError.self) { try store.byteCount(of: "log/1") }
+                #expect(throws: BackupError.self) { try store.list("log/") }
+            }
+            #expect(!FileManager.default.fileExists(atPath: place.path))
+            try FileManager.default.moveItem(at: folder.appendingPathComponent("elsewhere"), to: place)
+            #expect(try store.putIfAbsent("log/2", [2]))
+        }
+    }
+
+    @Test("A file system on which two processes could put one name is refused")
+    func unsafeFolder() throws {
+        let files = SyncedFolders(hasExclusiveRenames: false)
+        let store = DirectoryStore("/a", in: files)
+        #expect {
+            _ = try store.putIfAbsent("log/1", [1])
+        } throws: { ($0 as? BackupError)?.message.contains("hard links") == true }
+        #expect(try store.list("") == [])
+    }
+
+    @Test("A deleted object is gone after a power loss, too")
+    func durableDeletion() throws {
+        let files = SyncedFolders()
+        let store = DirectoryStore("/a", in: files)
+        _ = try store.putIfAbsent("log/1", [1])
+        _ = files.take()
+        try store.delete("log/1")
+        #expect(files.take() == ["/a/log"])
+        try store.delete("log/1")
+    }
+
     @Test("A list omits unfinished objects")
     func unfinished() throws {
         try withFolder { folder in
@@ -143,6 +186,9 @@ import Testing
 private final class SyncedFolders: FileSystem {
     private let base = MemoryFileSystem()
     private let synced = Mutex<Set<String>>([])
+    private let hasExclusiveRenames: Bool
+
+    init(hasExclusiveRenames: Bool = true) { self.hasExclusiveRenames = hasExclusiveRenames }
 
     /// Returns the folders that were synced since the last call.
     func take() -> Set<String> {
@@ -158,6 +204,10 @@ private final class SyncedFolders: FileSystem {
     func remove(_ path: String) throws(SystemError) { try base.remove(path) }
     func rename(_ source: String, to target: String) throws(SystemError) { try base.rename(source, to: target) }
     func renameIfAbsent(_ source: String, to target: String) throws(SystemError) {
+        try base.renameIfAbsent(source, to: target)
+    }
+    func renameInOneStepIfAbsent(_ source: String, to target: String) throws(SystemError) {
+        guard hasExclusiveRenames else { throw SystemError(.unsupported, "rename", target) }
         try base.renameIfAbsent(source, to: target)
     }
     func makeDirectories(_ path: String) throws(SystemError) { try base.makeDirectories(path) }

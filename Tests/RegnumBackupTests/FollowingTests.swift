@@ -12,13 +12,13 @@ import Testing
 
     /// Follows the database of `run` until `isEnded`; `event` gets each event.
     private func follow(
-        _ run: BackupRun, _ store: any BackupStore, limit: Int = 20_000, isEnded: () -> Bool,
-        event: (BackupRepository.FollowEvent) throws -> Void
+        _ run: BackupRun, _ store: any BackupStore, retention: RetentionPolicy? = nil, limit: Int = 20_000,
+        isEnded: () -> Bool, event: (BackupRepository.FollowEvent) throws -> Void
     ) throws {
         let repository = try run.repository(store)
         var turns = 0
         try repository.follow(
-            BackupRun.path, in: run.files, key: run.key,
+            BackupRun.path, in: run.files, key: run.key, retention: retention,
             isEnded: {
                 turns += 1
                 return turns > limit || isEnded()
@@ -66,6 +66,7 @@ import Testing
                 count += 1
                 try run.commit(changes: 3)
                 store.set { $0.faults[$0.calls + 2] = .lost }
+            case .pruned: Issue.record("nothing is to be pruned")
             }
         }
         #expect(waits >= 2)
@@ -107,6 +108,87 @@ import Testing
         }
         #expect(count == 4)
         #expect(MonotonicClock.now() - start >= 1_000_000_000)
+    }
+
+    @Test("Old backups are deleted at the beginning, and then once an hour")
+    func retention() throws {
+        let run = try BackupRun(seed: 6)
+        let store = MemoryStore()
+        let first = try run.repository(store)
+        for _ in 0..<4 {
+            try run.commit(changes: 5)
+            try first.backUp(run.database)
+            run.clock.advance(hours: 2)
+        }
+        var removed: [Int] = []
+        var made: [BackupRepository.Backup] = []
+        try follow(run, store, retention: RetentionPolicy(), isEnded: { removed.count == 2 }) { event in
+            switch event {
+            case .backedUp(let backup): made.append(backup)
+            case .waiting(let error): throw error
+            case .pruned(let result):
+                removed.append(result.removed.count)
+                run.clock.advance(hours: 2)
+                try run.commit(changes: 5)
+            }
+        }
+        #expect(removed == [3, 1])
+        let repository = try run.repository(store)
+        #expect(try repository.backups() == made)
+        #expect(try repository.verify().findings == [])
+        for backup in made { try run.expectRestored(backup, from: repository) }
+    }
+
+    @Test("A process that made many backups deletes old ones, and keeps what the others need")
+    func manyOfOneLease() throws {
+        let run = try BackupRun(seed: 7)
+        try run.commit(changes: 200)
+        let store = MemoryStore()
+        // The others need blocks that another process has stored.
+        try run.repository(store).backUp(run.database)
+        try run.commit(changes: 5)
+        var made: [BackupRepository.Backup] = []
+        var removed = 0
+        try follow(run, store, retention: RetentionPolicy(last: 2), isEnded: { made.count == 9 }) { event in
+            switch event {
+            case .backedUp(let backup): made.append(backup)
+            case .waiting(let error): throw error
+            case .pruned(let result): removed += result.removed.count
+            }
+            try run.commit(changes: 10)
+            run.clock.advance(25 * 60_000_000)
+        }
+        #expect(removed > 3)
+        let repository = try run.repository(store)
+        #expect(try repository.verify().findings == [])
+        for backup in try repository.backups() { try run.expectRestored(backup, from: repository) }
+    }
+
+    @Test("Without its file system, a store gets nothing, and the process says so and waits")
+    func unmounted() throws {
+        let run = try BackupRun(seed: 8)
+        let store = MemoryStore()
+        var mount: (() -> Void)?
+        var waits = 0
+        var made: [BackupRepository.Backup] = []
+        try follow(run, store, isEnded: { made.count == 2 }) { event in
+            switch event {
+            case .backedUp(let backup):
+                made.append(backup)
+                if made.count == 1 { mount = store.unmount() }
+                try run.commit(changes: 5)
+            case .waiting(let error):
+                #expect((error as? BackupError)?.code == .storage)
+                #expect(store.names == [])
+                waits += 1
+                if waits == 2 { mount?() }
+            case .pruned: Issue.record("nothing is to be pruned")
+            }
+        }
+        #expect(waits == 2)
+        let repository = try run.repository(store)
+        #expect(try repository.backups() == made)
+        for backup in made { try run.expectRestored(backup, from: repository) }
     }
 
     @Test("An error of the callback ends it")

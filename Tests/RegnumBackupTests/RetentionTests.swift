@@ -31,6 +31,55 @@ import Testing
         #expect(kept(RetentionPolicy(monthly: 100)).count == 2)
         #expect(kept(RetentionPolicy(yearly: 100)).count == 1)
         #expect(RetentionPolicy(hourly: 5).kept([]) == [])
+        // The clock was set back.
+        let twice = [60, 120, 66, 126].map { Int64($0) * 60_000_000 }
+        #expect(RetentionPolicy(hourly: 3).kept(twice) == [2, 3])
+    }
+
+    @Test("A damaged backup that is to be kept can be removed, and then old ones can be deleted again")
+    func removing() throws {
+        let run = try BackupRun(seed: 8)
+        let store = MemoryStore()
+        let repository = try run.repository(store)
+        var made: [BackupRepository.Backup] = []
+        var maps: [[String]] = []
+        for _ in 0..<5 {
+            let before = Set(store.names)
+            try run.commit(changes: 30)
+            made.append(try #require(try repository.backUp(run.database)))
+            maps.append(store.names.filter { $0.contains("maps/") && !before.contains($0) })
+            run.clock.advance(hours: 2)
+        }
+        for name in maps[1] { try store.delete(name) }
+        for prefix in ["", "copies/"] { store.flip(prefix + ObjectName.entry(made[2].number), bit: 100) }
+        let other = try run.repository(store)
+        let policy = RetentionPolicy(last: 10)
+        #expect {
+            try other.prune(policy)
+        } throws: { ($0 as? BackupError)?.code == .damaged }
+        for number in [made[1].number, made[2].number] { try other.remove(number) }
+        #expect(try other.backups() == [made[0], made[3], made[4]])
+        #expect(try other.prune(policy).removed == [])
+        #expect(try other.verify().findings == [])
+        for backup in try other.backups() { try run.expectRestored(backup, from: other) }
+        try run.commit(changes: 5)
+        let young = try #require(try other.backUp(run.database))
+        try run.commit(changes: 5)
+        try other.backUp(run.database)
+        run.clock.advance(Self.hour / 2)
+        let newest = try #require(try other.backups().last)
+        for number in [young.number, newest.number] {
+            #expect {
+                try other.remove(number)
+            } throws: { ($0 as? BackupError)?.code == .recentBackup }
+        }
+        run.clock.advance(hours: 2)
+        try other.remove(young.number)
+        for number in [young.number, newest.number + 100] {
+            #expect {
+                try other.remove(number)
+            } throws: { ($0 as? BackupError)?.code == .noSuchBackup }
+        }
     }
 
     @Test("Months are those of the calendar")

@@ -77,9 +77,9 @@ final class ScheduleRun {
     private func backUp(_ process: Process, _ number: Int) throws {
         // In the middle of it, another process may prune, and time may pass.
         var calls = 0
-        let backup = try process.repository.backUp(run.database) { _ in
+        let backup = try process.repository.backUp(run.database) { _, _ in
             calls += 1
-            guard calls % 7 == 3 else { return }
+            guard calls % 17 == 3 else { return }
             if run.random.below(3) == 0 { run.clock.advance(20_000_000) }
             if run.random.below(3) == 0 { try prune(try self.process((number + 1) % processes.count)) }
         }

@@ -94,6 +94,39 @@ import Testing
         }
     }
 
+    // The copy of a pack was deleted before the new one was put.
+    @Test("A process killed while it heals loses nothing that was healed before")
+    func killedHealing() throws {
+        let run = try BackupRun(seed: 5)
+        try run.commit(changes: 200)
+        let (store, other) = (MemoryStore(), MemoryStore())
+        for store in [store, other] { try run.repository(store, packByteCount: 16 << 20).backUp(run.database) }
+        func pack(_ store: MemoryStore) throws -> String {
+            try #require(store.names.first { $0.hasPrefix("packs/") })
+        }
+        func heal(_ store: any BackupStore) throws -> BackupRepository.Verification {
+            try run.repository(store).verify(healing: true, from: [try run.repository(other)])
+        }
+        let name = try pack(store)
+        store.flip(name, bit: 8)
+        let first = try heal(store)
+        #expect(first.findings.map(\.isHealed) == [true])
+        // Now only the copy has the first block.
+        other.flip(try pack(other), bit: 8)
+        let bit = 8 * (store.byteCount(below: "packs/") - 100)
+        for prefix in ["", "copies/"] { store.flip(prefix + name, bit: bit) }
+        try killAtEachCall(store, atLeast: 8) { store in
+            _ = try heal(store)
+        } check: { left, isDone in
+            let result = try run.repository(left).verify()
+            #expect(result.findings.count <= 1, "\(result.findings)")
+            if isDone { #expect(result.isRestorable) }
+            let again = try heal(left)
+            #expect(again.isRestorable)
+            try run.expectRestored(try #require(try run.repository(left).backups().last), from: run.repository(left))
+        }
+    }
+
     @Test("A restore killed at any call leaves no file at the path")
     func killedRestore() throws {
         let (run, store, made) = try prepared(3)

@@ -45,6 +45,15 @@ final class MemoryStore: BackupStore {
         }
     }
 
+    /// Removes everything, as if the file system of a folder were not mounted. Returns the function that puts it back.
+    func unmount() -> () -> Void {
+        let all = objects.withLock { objects in
+            defer { objects = [:] }
+            return objects
+        }
+        return { self.objects.withLock { $0 = all } }
+    }
+
     /// A store with equal objects.
     func copy() -> MemoryStore {
         let copy = MemoryStore()
@@ -66,11 +75,12 @@ enum StoreFault: CaseIterable, Sendable {
 
 struct StoreFailure: Error {}
 
-/// Calls a closure before each object is read. Confined to its test.
+/// Calls a closure before each object is read, and after each was put. Confined to its test.
 final class HookStore: BackupStore, @unchecked Sendable {
     // Sendable: used on one thread.
     let base: any BackupStore
     var beforeGet: (String) throws -> Void = { _ in }
+    var afterPut: (String) throws -> Void = { _ in }
 
     init(_ base: any BackupStore) { self.base = base }
 
@@ -84,7 +94,11 @@ final class HookStore: BackupStore, @unchecked Sendable {
         try beforeGet(name)
         return try base.get(name, range: range)
     }
-    func putIfAbsent(_ name: String, _ bytes: [UInt8]) throws -> Bool { try base.putIfAbsent(name, bytes) }
+    func putIfAbsent(_ name: String, _ bytes: [UInt8]) throws -> Bool {
+        let isPut = try base.putIfAbsent(name, bytes)
+        try afterPut(name)
+        return isPut
+    }
     func delete(_ name: String) throws { try base.delete(name) }
 }
 

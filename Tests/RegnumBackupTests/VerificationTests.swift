@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Changed bits and missing objects are found, and healed if another copy exists.
 
+import Foundation
 import RegnumBackup
 import RegnumEngine
 import RegnumSimulation
@@ -146,6 +147,45 @@ import Testing
         #expect(result.isRestorable)
         #expect(try store.get("repository") == store.get("copies/repository"))
         #expect(try run.repository(store).verify().findings == [])
+    }
+
+    @Test("Damage is healed from the database file, which still has the blocks")
+    func fromFile() throws {
+        let run = try BackupRun(seed: 9)
+        try run.commit(changes: 200)
+        let store = MemoryStore()
+        let backup = try #require(try run.repository(store).backUp(run.database))
+        for name in store.names where name.hasPrefix("packs/") { store.flip(name, bit: 77) }
+        let repository = try run.repository(store)
+        #expect(try !repository.verify().isRestorable)
+        let result = try repository.verify(healing: true, paths: [BackupRun.path], in: run.files)
+        #expect(!result.findings.isEmpty)
+        #expect(result.isRestorable)
+        try run.expectRestored(backup, from: repository)
+        store.flip(try #require(store.names.first { $0.hasPrefix("copies/packs/") }), bit: 77)
+        #expect {
+            try repository.verify(healing: true, paths: ["/none.realm"], in: run.files)
+        } throws: { ($0 as? BackupError)?.code == .storage }
+    }
+
+    @Test("A restored file that a killed process has left is removed after a day")
+    func leftovers() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("regnum-left-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let names = ["regnum-check-1-2", "regnum-check-1-3", "other"]
+        for name in names { try Data([1]).write(to: folder.appendingPathComponent(name)) }
+        for name in [names[0], names[2]] {
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSinceNow: -100_000)],
+                ofItemAtPath: folder.appendingPathComponent(name).path)
+        }
+        let run = try BackupRun(seed: 10)
+        let repository = try run.repository(MemoryStore())
+        let backup = try #require(try repository.backUp(run.database))
+        #expect(try repository.check(backup, in: folder) == [])
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(left.sorted() == ["other", "regnum-check-1-3"])
     }
 
     @Test("Damage without another copy is repaired for later backups by a complete one")

@@ -33,9 +33,9 @@ extension RealmAdditions where Self == Realm {
     ///
     /// - Parameters:
     ///   - fileURL: the new file.
-    ///   - rate: the maximum number of bytes to read per second; nil for no limit.
-    ///   - progress: called on the same thread after each part, and at least ten times per second while the rate is
-    ///     being kept. An error that it throws cancels the backup and is rethrown.
+    ///   - rate: the maximum number of bytes to read per second, of the file and then of the copy; nil for no limit.
+    ///   - progress: called on the same thread after each part that was copied or compared, and at least ten times per
+    ///     second while the rate is being kept. An error that it throws cancels the backup and is rethrown.
     ///
     /// Throws `Realm.Error(.fileExists)` if something exists at `fileURL`, and errors of the operating system. Writers
     /// never wait for it; space that only the copied version needs is not reused until the end. Call it on a thread

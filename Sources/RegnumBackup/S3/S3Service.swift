@@ -22,7 +22,9 @@
             return fields["Code"].first.map { ($0, fields["Message"].first ?? "") }
         }
 
-        var isBucketMissing: Bool { status == 404 && failure?.code == "NoSuchBucket" }
+        /// True if the service says that it has no such object. Another answer with the status 404 may mean that the
+        /// bucket is missing, or come from a proxy.
+        var isObjectMissing: Bool { status == 404 && failure?.code == "NoSuchKey" }
     }
 
     /// A bucket. Thread-safe.

@@ -60,7 +60,7 @@
         public func byteCount(of name: String) throws -> Int? {
             let answer = try service.send(.HEAD, prefix + name)
             if answer.status == 404 {
-                // This answer has no body: only a GET says, by an error, that the bucket is missing.
+                // This answer has no body: only a GET says whether the object or something else is missing.
                 _ = try get(name, range: 0..<1)
                 return nil
             }
@@ -73,7 +73,7 @@
 
         private func read(_ name: String) throws -> [UInt8]? {
             let answer = try service.send(.GET, name)
-            if answer.status == 404, !answer.isBucketMissing { return nil }
+            if answer.isObjectMissing { return nil }
             guard answer.status == 200 else { throw service.failure(answer, name) }
             return answer.body
         }
@@ -84,7 +84,7 @@
             let answer = try service.send(
                 .GET, prefix + name, headers: ["range": "bytes=\(range.lowerBound)-\(range.upperBound - 1)"])
             switch answer.status {
-            case 404 where !answer.isBucketMissing: return nil
+            case 404 where answer.isObjectMissing: return nil
             case 206: return answer.body
             // Beyond the end of the object.
             case 416: return []
@@ -101,7 +101,7 @@
 
         public func delete(_ name: String) throws {
             let answer = try service.send(.DELETE, prefix + name)
-            guard [200, 204].contains(answer.status) || answer.status == 404 && !answer.isBucketMissing else {
+            guard [200, 204].contains(answer.status) || answer.isObjectMissing else {
                 throw service.failure(answer, prefix + name)
             }
         }

@@ -17,9 +17,10 @@ package enum FileBackup {
     }
 
     /// Copies the newest version to a new file at `path`, encrypted with the same key if the database is encrypted.
-    /// Throws `.fileExists` if something is at the path. Reads at most `rate` bytes per second. `progress` is called
-    /// after each block, and while it waits at least ten times per second; an error that it throws ends the backup and
-    /// is thrown. Writers are never made to wait. Returns the number of the version.
+    /// Throws `.fileExists` if something is at the path. Reads at most `rate` bytes per second, of the database and then
+    /// of the copy, to compare it. `progress` is called after each block that was copied or compared, and while it waits
+    /// at least ten times per second; an error that it throws ends the backup and is thrown. Writers are never made to
+    /// wait. Returns the number of the version.
     @discardableResult
     package static func write(
         _ database: Database, to path: String, in fileSystem: any FileSystem, rate: Int? = nil,
@@ -63,12 +64,17 @@ package enum FileBackup {
         }
         // The head comes last: without it the file does not open.
         try file.sync(.data)
-        try verify(file, blocks + ending.blocks.map(\.ref), image)
+        try verify(file, blocks + ending.blocks.map(\.ref), image) { byteCount in
+            try progress(state)
+            try pace.wait(after: byteCount) { try progress(state) }
+        }
         for part in ending.head { try part.bytes.withUnsafeBytes { try file.write($0, at: part.offset) } }
     }
 
-    /// Reads the copy and compares each block with its tag.
-    private static func verify(_ file: any File, _ blocks: [BlockRef], _ image: VersionImage) throws {
+    /// Reads the copy and compares each block with its tag. Calls `step` with the bytes of each.
+    private static func verify(
+        _ file: any File, _ blocks: [BlockRef], _ image: VersionImage, step: (Int) throws -> Void
+    ) throws {
         let longest = blocks.reduce(0) { max($0, $1.byteCount) }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: longest, alignment: 4096)
         defer { buffer.deallocate() }
@@ -76,6 +82,7 @@ package enum FileBackup {
             let part = UnsafeMutableRawBufferPointer(rebasing: buffer[..<ref.byteCount])
             let count = try file.read(part, at: Int(ref.page) << 12)
             try image.check(UnsafeRawBufferPointer(rebasing: part[..<count]), ref)
+            try step(ref.byteCount)
         }
     }
 }

@@ -67,6 +67,14 @@ package final class VersionImage {
         }
     }
 
+    /// True if `visit` reads the block after it has called `body` with it: it has children.
+    package func isReadByVisit(_ ref: BlockRef) -> Bool {
+        switch BlockKind(rawValue: ref.kind) {
+        case .indexLeaf, .blob: false
+        default: true
+        }
+    }
+
     private func visit(
         _ ref: BlockRef, depth: Int, _ isKnown: (BlockRef) -> Bool, _ body: (BlockRef) throws -> Void
     ) throws {

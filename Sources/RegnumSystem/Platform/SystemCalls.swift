@@ -183,7 +183,7 @@ enum SystemCalls {
     }
 }
 
-// MARK: - Hard links
+// MARK: - Names that are given once
 
 extension SystemCalls {
     /// Returns 0 or minus `errno`.
@@ -205,6 +205,25 @@ extension SystemCalls {
     /// True if the file system does not support hard links.
     static func isUnsupportedLink(_ result: Int) -> Bool {
         result == -Int(EPERM) || result == -Int(EOPNOTSUPP) || result == -Int(ENOSYS) || result == -Int(EMLINK)
+    }
+}
+
+extension SystemCalls {
+    /// Renames a file unless something has the target's name. Returns 0 or minus `errno`.
+    static func renameExclusively(_ source: UnsafePointer<CChar>, _ target: UnsafePointer<CChar>) -> Int {
+        #if canImport(Glibc)
+            // RENAME_NOREPLACE
+            return call { renameat2(AT_FDCWD, source, AT_FDCWD, target, 1) }
+        #elseif canImport(Musl)
+            return -Int(ENOSYS)
+        #else
+            return call { renamex_np(source, target, UInt32(RENAME_EXCL)) }
+        #endif
+    }
+
+    /// True if the file system or the kernel cannot do what `renameExclusively` does.
+    static func isUnsupportedRename(_ result: Int) -> Bool {
+        result == -Int(EINVAL) || result == -Int(ENOSYS) || result == -Int(EOPNOTSUPP) || result == -Int(ENOTSUP)
     }
 }
 

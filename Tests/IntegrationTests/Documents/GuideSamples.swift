@@ -366,7 +366,8 @@ extension Guide {
     }
 
     static func following(_ repository: BackupRepository, _ realmURL: URL, _ isStopped: () -> Bool) throws {
-        try repository.follow(realmURL, isEnded: { isStopped() }) { event in
+        let policy = RetentionPolicy(hourly: 24, daily: 30)
+        try repository.follow(realmURL, retention: policy, isEnded: { isStopped() }) { event in
             if case .backedUp(let backup) = event { show(backup.version) }
         }
     }

@@ -13,16 +13,20 @@ struct BackupCommand: ParsableCommand {
         abstract: "Copies a file, or backs it up to a repository, while other processes write it.",
         discussion: """
             regnum backup people.realm copy.realm
+            regnum backup people.realm /backups/people --new
             regnum backup people.realm /backups/people --repository
-            regnum backup people.realm /backups/people --follow
+            regnum backup people.realm /backups/people --follow --keep-hourly 24 --keep-daily 30
             regnum backup people.realm s3://bucket/people --follow
 
             The first makes a new file with the newest version; it is encrypted with the same key if the file is. The \
-            second adds a backup to the repository in a folder, which is made if it is missing: only what no earlier \
-            backup has is stored. The third makes a backup of each commit, within about a second, until it is \
-            interrupted (control-C); it may be killed and started again at any time. Writers of the file never wait.
+            second makes a new repository in a folder, and the first backup in it. The third adds a backup to the \
+            repository: only what no earlier backup has is stored. The fourth makes a backup of each commit, within \
+            about a second, until it is interrupted (control-C); it may be killed and started again at any time. With \
+            the options --keep-..., it deletes old backups at the beginning and then once an hour, as \
+            `regnum prune` does. Writers of the file never wait.
 
-            A folder that exists is taken for a repository, and so is s3://BUCKET/PREFIX: the keys are in \
+            Only --new makes a repository: without it, the folder of a disk that is not mounted is an error. A folder \
+            that exists is taken for a repository, and so is s3://BUCKET/PREFIX: the keys are in \
             AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the region in AWS_REGION, the address of a service other than \
             Amazon's in AWS_ENDPOINT_URL. One process at a time makes backups to a repository; with \
             --follow a second one waits.
@@ -31,15 +35,20 @@ struct BackupCommand: ParsableCommand {
     @OptionGroup var arguments: FileArguments
     @Argument(help: "The new file, or the folder or s3:// address of a repository.", completion: .file())
     var target: String
-    @Flag(help: "The target is the folder of a repository.") var repository = false
+    @Flag(help: "The target is a repository.") var repository = false
+    @Flag(help: "Make a new repository at the target, which must not have one.") var new = false
     @Flag(help: "Make a backup of each commit. The target is a repository.") var follow = false
     @Flag(help: "Store all blocks again, which repairs a damaged repository for later backups.") var complete = false
     @Option(help: "Read at most so many megabytes per second.") var rate: Double?
+    @OptionGroup(title: "Deleting old backups, with --follow") var retention: RetentionArguments
     @Flag(help: "Print each backup as one JSON object on one line.") var json = false
 
     func validate() throws {
         if let rate, !(rate >= 0.001 && rate <= 1e6) { throw ValidationError("--rate is a number of MB per second.") }
         if follow, complete { throw ValidationError("--complete makes one backup: leave --follow out.") }
+        if !follow, retention.policy != nil {
+            throw ValidationError("--keep-... deletes backups with --follow: use `regnum prune` otherwise.")
+        }
     }
 
     private var byteRate: Int? { rate.map { Int($0 * 1e6) } }
@@ -51,7 +60,7 @@ struct BackupCommand: ParsableCommand {
             Interruption.watch()
             let place = try BackupPlace(target)
             let kind = FileKind(target)
-            if repository || follow || kind == .folder || !place.isFolder {
+            if repository || new || follow || kind == .folder || !place.isFolder {
                 if kind != nil, kind != .folder, place.isFolder {
                     throw Refusal("'\(target)' is not a folder: name that of a repository.")
                 }
@@ -81,15 +90,22 @@ struct BackupCommand: ParsableCommand {
     }
 
     private func open() throws -> BackupRepository {
-        try BackupRepository(BackupPlace(target).store(), creating: true)
+        if !new { return try BackupPlace.repository(target) }
+        let store = try BackupPlace(target).store()
+        do { _ = try BackupRepository(store) } catch let error as BackupError where error.code == .noRepository {
+            let made = try BackupRepository(store, creating: true)
+            if !json { Output().line("'\(target)' is a new repository") }
+            return made
+        }
+        throw Refusal("'\(target)' has a repository of backups: leave --new out to add to it.")
     }
 
     private func addBackup() throws {
         let made = try open().backUp(
             arguments.url, encryptionKey: try arguments.key(), isComplete: complete, rate: byteRate
-        ) { byteCount in
+        ) { done, all in
             try Interruption.check()
-            Output.progress("\(byteCount) bytes stored")
+            Output.progress(all == 0 ? "reading" : "\(done) of \(all) bytes stored")
         }
         Output.progress(nil)
         if let made { return BackupText.write(made, asJSON: json) }
@@ -98,11 +114,13 @@ struct BackupCommand: ParsableCommand {
 
     private func followFile() throws {
         try open().follow(
-            arguments.url, encryptionKey: try arguments.key(), rate: byteRate,
+            arguments.url, encryptionKey: try arguments.key(), rate: byteRate, retention: retention.policy,
             isEnded: { (try? Interruption.check()) == nil }
         ) { event in
             switch event {
             case .backedUp(let backup): BackupText.write(backup, asJSON: json)
+            case .pruned(let result):
+                if !json { Output().line("\(result.removed.count) old backups deleted, \(result.kept.count) kept") }
             case .waiting(let error): Output.complain("regnum: \(BackupText.sentence(error)) It is tried again.")
             }
             Output.flush()
@@ -114,14 +132,7 @@ struct BackupCommand: ParsableCommand {
 struct RepositoryArguments: ParsableArguments {
     @Argument(help: "The folder or s3:// address of the repository.", completion: .directory) var repository: String
 
-    func open() throws -> BackupRepository {
-        let place = try BackupPlace(repository)
-        if place.isFolder, FileKind(repository) != .folder { throw Refusal("'\(repository)': No such folder.") }
-        let store = try place.store()
-        do { return try BackupRepository(store) } catch let error as BackupError where error.code == .noRepository {
-            throw Refusal("'\(repository)' is not a repository of backups: `regnum backup FILE FOLDER` makes one.")
-        }
-    }
+    func open() throws -> BackupRepository { try BackupPlace.repository(repository) }
 
     /// Runs a subcommand. On failure, writes the message to standard error and ends the process with its exit code.
     func reporting(_ body: () throws -> Void) throws {
@@ -143,8 +154,8 @@ struct BackupsCommand: ParsableCommand {
         discussion: """
             regnum backups /backups/people
 
-            Oldest first: the time, the version of the database, the length of the file, and the bytes that the backup \
-            has added to the repository.
+            Oldest first: the time when the backup began, its number, the version of the database, the length of the \
+            file, and the bytes that the backup has added to the repository.
             """)
 
     @OptionGroup var arguments: RepositoryArguments
@@ -164,7 +175,7 @@ struct RestoreCommand: ParsableCommand {
             regnum restore /backups/people --at 2026-11-28T12:00:00Z old.realm
             regnum restore /backups/people --at 1834 old.realm --dry-run
 
-            Without --at, the newest backup. A time means the newest backup made until then. The new file appears when it \
+            Without --at, the newest backup. A time means the newest backup that began until then. The new file appears when it \
             is complete; nothing is ever replaced. One of an encrypted database is encrypted with the same key, which is \
             not needed here. --dry-run shows what would be fetched.
             """)
@@ -224,12 +235,12 @@ struct VerifyCommand: ParsableCommand {
         commandName: "verify", abstract: "Proves that all backups of a repository can be restored.",
         discussion: """
             regnum verify /backups/people
-            regnum verify /backups/people --heal --from /mnt/other/people
+            regnum verify /backups/people --heal --from /mnt/other/people --from people.realm
 
             Compares everything that the backups need with its hash, without writing it and without a key. --full also \
             restores each of them to a temporary folder, opens it, and runs the integrity check, as `regnum check` does. \
             --heal replaces damaged objects that have another copy: page maps and manifests in the repository itself, \
-            blocks in the repositories that --from names. Exits with status 2 if a backup cannot be restored.
+            blocks in the repositories and database files that --from names. Exits with status 2 if a backup cannot be restored.
             """)
 
     @OptionGroup var arguments: RepositoryArguments
@@ -237,7 +248,7 @@ struct VerifyCommand: ParsableCommand {
     @Option(help: "With --full: the key file of an encrypted database, as for other subcommands.", completion: .file())
     var keyFile: String?
     @Flag(help: "Replace damaged objects.") var heal = false
-    @Option(help: "With --heal: another repository of the same database.", completion: .directory)
+    @Option(help: "With --heal: another repository of the same database, or its file.", completion: .file())
     var from: [String] = []
     @Flag(help: "Print the result as one JSON object.") var json = false
 
@@ -249,8 +260,11 @@ struct VerifyCommand: ParsableCommand {
         try arguments.reporting {
             Interruption.watch()
             let repository = try arguments.open()
-            let others = try from.map { try BackupRepository(BackupPlace($0).store()) }
-            let result = try repository.verify(healing: heal, from: others) { byteCount in
+            let files = from.filter { FileKind($0) == .file }
+            let others = try from.filter { FileKind($0) != .file }.map { try BackupPlace.repository($0) }
+            let result = try repository.verify(
+                healing: heal, from: others, files: files.map { URL(fileURLWithPath: $0) }
+            ) { byteCount in
                 try Interruption.check()
                 Output.progress("\(byteCount) bytes compared")
             }
@@ -307,46 +321,82 @@ struct PruneCommand: ParsableCommand {
         commandName: "prune", abstract: "Deletes backups of a repository that are no longer to be kept.",
         discussion: """
             regnum prune /backups/people --keep-hourly 24 --keep-daily 30 --keep-monthly 12
+            regnum prune /backups/people --remove 1207
 
             Keeps the newest backup of each of the last 24 hours, 30 days and 12 months that have one (in UTC), and those \
             of the last hour. The newest is always kept. What a kept backup needs is never deleted, and backups may be \
             made in the meantime. --dry-run shows what would be deleted.
+
+            --remove removes the backup with that number, also a damaged one: without the page map of a kept backup \
+            nothing can be deleted. The newest backup and those of the last hour are refused.
             """)
 
     @OptionGroup var arguments: RepositoryArguments
+    @OptionGroup var retention: RetentionArguments
+    @Option(help: "Remove the backup with this number, which `backups` and `verify` show. Repeatable.")
+    var remove: [UInt64] = []
+    @Flag(help: "Delete nothing; show what would be deleted.") var dryRun = false
+    @Flag(help: "Print the result as one JSON object.") var json = false
+
+    func validate() throws {
+        if retention.policy == nil, remove.isEmpty {
+            throw ValidationError("Say what to keep, such as --keep-daily 30.")
+        }
+        if dryRun, !remove.isEmpty { throw ValidationError("--remove deletes: leave --dry-run out.") }
+    }
+
+    func run() throws {
+        try arguments.reporting {
+            let repository = try arguments.open()
+            for number in remove { try repository.remove(number) }
+            guard let policy = retention.policy else {
+                if json { return Output().write(JSONLine.text([("removedNumbers", removedNumbers)])) }
+                return Output().line("\(remove.count) removed; the next `prune` deletes what only they needed")
+            }
+            write(try repository.prune(policy, isRehearsal: dryRun))
+        }
+    }
+
+    private var removedNumbers: JSONLine { .array(remove.map { .number(Int(clamping: $0)) }) }
+
+    private func write(_ result: BackupRepository.Pruning) {
+        if json {
+            return Output().write(
+                JSONLine.text([
+                    ("kept", .array(result.kept.map { .object(BackupText.members($0)) })),
+                    ("removed", .array(result.removed.map { .object(BackupText.members($0)) })),
+                    ("removedNumbers", removedNumbers), ("isDone", .bool(!dryRun)),
+                ]))
+        }
+        for backup in result.removed { BackupText.write(backup, asJSON: false) }
+        let count = result.removed.count + remove.count
+        Output().line("\(count) \(dryRun ? "would be deleted" : "deleted"), \(result.kept.count) kept")
+    }
+}
+
+/// Which backups are kept.
+struct RetentionArguments: ParsableArguments {
     @Option(help: "Keep the newest so many.") var keepLast: Int?
     @Option(help: "Keep one of each of the last so many hours.") var keepHourly: Int?
     @Option(help: "Keep one of each of the last so many days.") var keepDaily: Int?
     @Option(help: "Keep one of each of the last so many weeks.") var keepWeekly: Int?
     @Option(help: "Keep one of each of the last so many months.") var keepMonthly: Int?
     @Option(help: "Keep one of each of the last so many years.") var keepYearly: Int?
-    @Flag(help: "Delete nothing; show what would be deleted.") var dryRun = false
-    @Flag(help: "Print the result as one JSON object.") var json = false
+
+    private var counts: [Int] {
+        [keepLast, keepHourly, keepDaily, keepWeekly, keepMonthly, keepYearly].compactMap { $0 }
+    }
 
     func validate() throws {
-        let counts = [keepLast, keepHourly, keepDaily, keepWeekly, keepMonthly, keepYearly].compactMap { $0 }
-        if counts.isEmpty { throw ValidationError("Say what to keep, such as --keep-daily 30.") }
         if counts.contains(where: { $0 < 0 }) { throw ValidationError("A number of backups to keep is 0 or more.") }
     }
 
-    func run() throws {
-        try arguments.reporting {
-            let policy = RetentionPolicy(
-                last: keepLast ?? 1, hourly: keepHourly ?? 0, daily: keepDaily ?? 0, weekly: keepWeekly ?? 0,
-                monthly: keepMonthly ?? 0, yearly: keepYearly ?? 0)
-            let result = try arguments.open().prune(policy, isRehearsal: dryRun)
-            if json {
-                return Output().write(
-                    JSONLine.text([
-                        ("kept", .array(result.kept.map { .object(BackupText.members($0)) })),
-                        ("removed", .array(result.removed.map { .object(BackupText.members($0)) })),
-                        ("isDone", .bool(!dryRun)),
-                    ]))
-            }
-            for backup in result.removed { BackupText.write(backup, asJSON: false) }
-            Output().line(
-                "\(result.removed.count) \(dryRun ? "would be deleted" : "deleted"), \(result.kept.count) kept")
-        }
+    /// Nil if no option is given.
+    var policy: RetentionPolicy? {
+        if counts.isEmpty { return nil }
+        return RetentionPolicy(
+            last: keepLast ?? 1, hourly: keepHourly ?? 0, daily: keepDaily ?? 0, weekly: keepWeekly ?? 0,
+            monthly: keepMonthly ?? 0, yearly: keepYearly ?? 0)
     }
 }
 
@@ -355,7 +405,8 @@ enum BackupText {
     static func write(_ backup: BackupRepository.Backup, asJSON: Bool) {
         if asJSON { return Output().write(JSONLine.text(members(backup))) }
         Output().line(
-            "\(backup.date.formatted(.iso8601))  version \(backup.version)  \(backup.byteCount) bytes  "
+            "\(backup.date.formatted(.iso8601))  number \(backup.number)  version \(backup.version)  "
+                + "\(backup.byteCount) bytes  "
                 + "\(backup.storedByteCount) stored\(backup.isEncrypted ? "  encrypted" : "")")
     }
 

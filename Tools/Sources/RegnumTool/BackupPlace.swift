@@ -23,6 +23,16 @@ enum BackupPlace {
 
     var isFolder: Bool { if case .folder = self { true } else { false } }
 
+    /// Opens the repository at the place that `text` names.
+    static func repository(_ text: String) throws -> BackupRepository {
+        let place = try BackupPlace(text)
+        if place.isFolder, FileKind(text) != .folder { throw Refusal("'\(text)': No such folder.") }
+        let store = try place.store()
+        do { return try BackupRepository(store) } catch let error as BackupError where error.code == .noRepository {
+            throw Refusal("'\(text)' is not a repository of backups: `regnum backup FILE '\(text)' --new` makes one.")
+        }
+    }
+
     /// The store there. The keys, the region and the address of a service other than Amazon's are in the environment
     /// variables that Amazon's own tools read.
     func store() throws -> any BackupStore {
