@@ -188,7 +188,7 @@ public final class RealmFile {
     private static func clusterShift(
         _ tables: [RealmFileTable], _ reader: NodeReader
     ) throws(RealmFileError) -> Int {
-        let roots = tables.compactMap { table in
+        let roots = tables.compactMap { table -> Int? in
             if case .clusters(_, let root, _) = table.layout { root } else { nil }
         }
         let shift = try damageOrResult { () throws(RealmFileError) in try ClusterCursor.shift(reader, roots) }
@@ -207,7 +207,7 @@ public final class RealmFile {
             try cursor.next()?.value(at: property)
         }
         switch version {
-        case .success(.int(let version)): return version == -1 ? nil : UInt64(bitPattern: version)
+        case .success(.int(let version)?): return version == -1 ? nil : UInt64(bitPattern: version)
         case .success: return nil
         case .failure(let damage):
             tables[index].damage = damage

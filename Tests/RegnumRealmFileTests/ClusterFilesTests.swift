@@ -83,7 +83,8 @@ extension FileBuilder {
     @Test("A link without a table in a value of any type has its key among the numbers of the leaf")
     func linkWithoutTable() throws {
         let file = try open { builder in
-            let composites = builder.integers([12 + 1 | 1 << 5 | 1 << 8, 12 + 1 | 1 << 5])
+            // Type 12, whose value is a number of the leaf, by its index.
+            let composites = builder.integers([45 | 1 << 8, 45])
             let leaf = builder.refs([composites, builder.integers([5, 1 << 40]), 0, 0, 0])
             let column = Column(name: "any", type: 6, attributes: 16, root: leaf)
             return [("class_A", builder.clusterTable(at: 0, keys: [0, 1], [column]))]
@@ -96,7 +97,8 @@ extension FileBuilder {
     @Test("A link to an unknown table leads nowhere, and is none to a deleted object")
     func unknownTable() throws {
         let file = try open { builder in
-            let composites = builder.integers((0..<3).map { 16 + 1 | 2 << 5 | $0 << 8 })
+            // Type 16, whose value is a pair of numbers of the leaf, by its index.
+            let composites = builder.integers([81, 81 | 1 << 8, 81 | 2 << 8])
             let leaf = builder.refs([composites, 0, builder.integers([7, 3, 0, -5, 0, 1]), 0, 0])
             let column = Column(name: "any", type: 6, attributes: 16, root: leaf)
             return [("class_A", builder.clusterTable(at: 0, keys: [0, 1, 2], [column]))]

@@ -19,8 +19,7 @@
 
         /// The HMAC of `message`, 28 bytes.
         func code(of message: UnsafeRawBufferPointer) -> [UInt8] {
-            var outer = outer
-            return inner.digest(of: message).withUnsafeBytes { outer.digest(of: $0) }
+            inner.digest(of: message).withUnsafeBytes { outer.digest(of: $0) }
         }
     }
 
