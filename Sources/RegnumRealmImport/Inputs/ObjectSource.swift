@@ -58,7 +58,7 @@ protocol ObjectSource: AnyObject {
     var omissions: [String] { get }
     /// The number of objects of the tables that are not among `classes`.
     var omittedObjectCount: Int { get }
-    /// Returns the index in `classes` for the table number of a `RealmFileLink`; nil if the table belongs to no class.
+    /// Returns the index in `classes` for the table number of a `RealmFileLink`; nil if the table is left out.
     func classIndex(ofTable table: Int) -> Int?
     /// Returns a cursor before the first object of the class at `index` in `classes`.
     func objects(ofClass index: Int) throws -> Cursor
