@@ -32,9 +32,9 @@ public final class RealmFile {
     /// The kind of history in the file: 0 none, 2 the changes of the last commits, 3 and 4 the history of a
     /// synchronised client or server.
     public let historyType: Int
-    /// The schema version set by the program; nil if none was set.
+    /// The schema version set by the program; nil if none was set, or if the table "metadata" is damaged.
     public let schemaVersion: UInt64?
-    /// All tables, including Realm's internal ones.
+    /// All tables, including Realm's internal ones and damaged ones.
     public let tables: [RealmFileTable]
 
     /// The tables of classes, in the order of the file.
@@ -60,20 +60,14 @@ public final class RealmFile {
     ///   - encryptionKey: The 64-byte key of an encrypted file.
     ///   - snapshot: `.previous` reads the commit before the newest one, to examine damaged files.
     /// - Throws: `RealmFileError` if the file cannot be read, is not in Realm's format, has an unknown format version,
-    ///   or does not match the key.
+    ///   or does not match the key. If the schema of one table is damaged, its `damage` has the error, and the other
+    ///   tables can be read.
     /// - Complexity: O(schema).
-    public convenience init(
+    public init(
         url: URL, encryptionKey: Data? = nil, snapshot: RealmFileSnapshot = .current
     ) throws(RealmFileError) {
-        try self.init(path: url.path, encryptionKey: encryptionKey, snapshot: snapshot, clusterShift: 8)
-    }
-
-    /// `clusterShift` is 2 for files of a test build of realm-core.
-    package init(
-        path: String, encryptionKey: Data?, snapshot: RealmFileSnapshot, clusterShift: Int
-    ) throws(RealmFileError) {
+        let path = url.path
         self.path = path
-        self.clusterShift = clusterShift
         do throws(RealmFileError) {
             let status = try reading { () throws(SystemError) in try PosixFileSystem.shared.status(path) }
             // Opening a pipe would block until another program opens it for writing.
@@ -90,11 +84,14 @@ public final class RealmFile {
             let group = RealmSchemaReader(reader: reader, format: header.format)
             let contents =
                 try header.topRef.map { ref throws(RealmFileError) in try group.contents(ref) } ?? GroupContents()
-            tables = contents.tables
+            var tables = contents.tables
             transactionVersion = contents.transactionVersion
             historyType = contents.historyType
             names = TableNames(tables)
-            schemaVersion = try Self.schemaVersion(tables, reader, names, clusterShift)
+            clusterShift = try Self.clusterShift(tables, reader)
+            schemaVersion = try Self.schemaVersion(&tables, reader, names, clusterShift)
+            for index in tables.indices { tables[index].damage = tables[index].damage?.of(path) }
+            self.tables = tables
         } catch {
             throw error.of(path)
         }
@@ -122,7 +119,7 @@ public final class RealmFile {
 
     /// The object at the target of a link, or nil if there is none.
     ///
-    /// - Complexity: O(log n); in formats up to 9 O(n).
+    /// - Complexity: O(log n).
     public func object(_ link: RealmFileLink) throws(RealmFileError) -> RealmFileObject? {
         guard tables.indices.contains(link.tableIndex) else { return nil }
         return try objects(of: tables[link.tableIndex]).seek(link.key)
@@ -187,16 +184,35 @@ public final class RealmFile {
         }
     #endif
 
-    /// The number in the table "metadata".
+    /// See `ClusterCursor.shift`. Damage is found again when the objects are read.
+    private static func clusterShift(
+        _ tables: [RealmFileTable], _ reader: NodeReader
+    ) throws(RealmFileError) -> Int {
+        let roots = tables.compactMap { table -> Int? in
+            if case .clusters(_, let root, _) = table.layout { root } else { nil }
+        }
+        let shift = try damageOrResult { () throws(RealmFileError) in try ClusterCursor.shift(reader, roots) }
+        return (try? shift.get()) ?? 8
+    }
+
+    /// The number in the table "metadata". If it cannot be read, the table gets the damage.
     private static func schemaVersion(
-        _ tables: [RealmFileTable], _ reader: NodeReader, _ names: TableNames, _ shift: Int
+        _ tables: inout [RealmFileTable], _ reader: NodeReader, _ names: TableNames, _ shift: Int
     ) throws(RealmFileError) -> UInt64? {
-        guard let table = tables.first(where: { $0.tableName == "metadata" }), let property = table.index(of: "version")
+        guard let index = tables.firstIndex(where: { $0.tableName == "metadata" }),
+            let property = tables[index].index(of: "version")
         else { return nil }
-        let cursor = RealmFileCursor(reader, table, names, clusterShift: shift)
-        guard let object = try cursor.next(), case .int(let version) = try object.value(at: property), version != -1
-        else { return nil }
-        return UInt64(bitPattern: version)
+        let cursor = RealmFileCursor(reader, tables[index], names, clusterShift: shift)
+        let version = try damageOrResult { () throws(RealmFileError) -> RealmFileValue? in
+            try cursor.next()?.value(at: property)
+        }
+        switch version {
+        case .success(.int(let version)?): return version == -1 ? nil : UInt64(bitPattern: version)
+        case .success: return nil
+        case .failure(let damage):
+            tables[index].damage = damage
+            return nil
+        }
     }
 }
 
@@ -211,6 +227,18 @@ final class TableNames: TableKeys {
     }
 
     func tableIndex(forKey key: Int64) -> Int? { indexes[key] }
+}
+
+/// The result of `body`, or the damage that it finds. Throws other errors.
+func damageOrResult<Success>(
+    _ body: () throws(RealmFileError) -> Success
+) throws(RealmFileError) -> Result<Success, RealmFileError> {
+    do throws(RealmFileError) {
+        return .success(try body())
+    } catch {
+        guard error.code == .damaged else { throw error }
+        return .failure(error)
+    }
 }
 
 extension RealmFileError {

@@ -101,18 +101,17 @@ public final class RealmFileCursor {
     func seek(_ key: Int64) throws(RealmFileError) -> RealmFileObject? {
         do throws(RealmFileError) {
             try begin()
-            if case .rows = source, key < 0 { return nil }
             if case .clusters(var cursor) = source {
                 guard let cluster = try cursor.seek(key), let row = cluster.keys.firstIndex(of: key) else { return nil }
                 source = .clusters(cursor)
                 batch.show(cluster)
                 self.row = row
+            } else if case .rows(var rows) = source {
+                guard key >= 0, key < batch.table.objectCount else { return nil }
+                try rows.seek(Int(key))
+                source = .rows(rows)
             } else {
-                while row + batch.count <= key {
-                    row += batch.count
-                    guard try nextBatch() else { return nil }
-                }
-                row = Int(key) - row
+                return nil
             }
             return try advance()
         } catch {
@@ -123,6 +122,7 @@ public final class RealmFileCursor {
     private func begin() throws(RealmFileError) {
         guard case .notBegun = source else { return }
         batch.reader.budget = batch.budget
+        if let damage = batch.table.damage { throw damage }
         switch batch.table.layout {
         case .clusters(_, let root, _):
             source = root.map { .clusters(ClusterCursor(batch.reader, root: $0, shift: clusterShift)) } ?? .empty
@@ -160,14 +160,18 @@ final class ObjectBatch {
 
     let reader: NodeReader
     let table: RealmFileTable
+    /// The budget of the values of all objects, each read once.
     let budget: WorkBudget
+    /// By column: `generation` at the last read of a value. A value that a program reads again is charged to a budget of
+    /// its own.
+    private var readGenerations: [Int]
     /// The path of the file, for errors.
     let path: String
     /// Incremented by each call of `next()`: objects of earlier calls are no longer valid.
     var generation = 0
     private(set) var count = 0
     private var contents = Contents.none
-    private var columnReader: ColumnReader
+    private let columnReader: ColumnReader
     private var columns: [ColumnValues?]
     private let layout: [FileColumn]
 
@@ -182,6 +186,7 @@ final class ObjectBatch {
         case .columns(let columns, _, _): layout = columns
         }
         columns = Array(repeating: nil, count: layout.count)
+        readGenerations = Array(repeating: 0, count: layout.count)
     }
 
     func show(_ cluster: Cluster) {
@@ -204,7 +209,9 @@ final class ObjectBatch {
     }
 
     func value(_ index: Int, _ row: Int) throws(RealmFileError) -> RealmFileValue {
-        reader.budget = budget
+        let isRepeated = readGenerations[index] == generation
+        readGenerations[index] = generation
+        reader.budget = isRepeated ? WorkBudget(fileByteCount: reader.bytes.byteCount) : budget
         return try locating("\(table.name).\(table.properties[index].name)") { () throws(RealmFileError) in
             switch contents {
             case .none: preconditionFailure("there is no object")
@@ -222,9 +229,10 @@ final class ObjectBatch {
             throw .damaged(cluster.node.ref, "a cluster of objects lacks a column")
         }
         let node = try reader.node(cluster.columns[column.index], of: cluster.node)
-        // A leaf of numbers has an element for each object, and perhaps one that stands for null. Any other number is
-        // found before the elements are decoded.
-        guard node.widthKind != .bits || node.hasRefs || node.count <= cluster.keys.count + 1 else {
+        // A leaf of numbers has an element for each object, or two for each typed link, and perhaps one that stands for
+        // null. Any other number is found before the elements are decoded.
+        let limit = column.type == .typedLink ? 2 * cluster.keys.count : cluster.keys.count + 1
+        guard node.widthKind != .bits || node.hasRefs || node.count <= limit else {
             throw .damaged(node.ref, "a column has \(node.count) elements for \(cluster.keys.count) objects")
         }
         let values = try columnReader.values(column, node)

@@ -12,7 +12,9 @@ public struct RealmFileTable: Sendable {
         case asymmetric
     }
 
-    /// The name of the class, or of the table if it does not belong to a class.
+    /// The name of the class, or of the table if it does not belong to a class. It is the name in the file if that is
+    /// unique; otherwise the number of the table is appended to the name of a table that belongs to no class. A table
+    /// without a name is called "table_" and its number.
     public let name: String
     /// The name in the file, such as "class_Dog".
     public let tableName: String
@@ -25,6 +27,9 @@ public struct RealmFileTable: Sendable {
     public let primaryKeyIndex: Int?
     /// The number of objects.
     public let objectCount: Int
+    /// The error for which no object of the table can be read; nil for other tables. Such a table may lack its properties
+    /// and its count of objects. Reading its objects throws this error.
+    public internal(set) var damage: RealmFileError?
 
     let layout: TableLayout
 
@@ -35,13 +40,18 @@ public struct RealmFileTable: Sendable {
 
     /// True for the tables in which Realm itself keeps schema versions, primary keys and the state of synchronisation.
     package var isInternal: Bool {
-        Self.internalNames.contains(tableName) || tableName.hasPrefix("flx_") || tableName.hasPrefix("!")
+        switch tableName {
+        case "metadata": index(of: "version") != nil
+        case "pk": index(of: "pk_table") != nil
+        default: Self.internalNames.contains(tableName) || tableName.hasPrefix("flx_") || tableName.hasPrefix("!")
+        }
     }
 
-    /// True for the classes that imports, exports and models carry over: all with a name, except those that
-    /// synchronisation has added, and those whose objects exist only until they are sent.
+    /// True for the tables that imports, exports and models carry over: all except Realm's internal ones, those that
+    /// synchronisation has added, and those whose objects exist only until they are sent. Programs that use realm-core
+    /// without an SDK have tables that belong to no class.
     package var isCarriedOver: Bool {
-        isClass && !name.isEmpty && kind != .asymmetric && !Self.synchronisationNames.contains(name)
+        kind != .asymmetric && !isInternal && !(isClass && Self.synchronisationNames.contains(name))
     }
 
     /// The classes of permissions and subscriptions of Realm's query-based synchronisation.
@@ -50,7 +60,7 @@ public struct RealmFileTable: Sendable {
     ]
 
     private static let internalNames: Set<String> = [
-        "metadata", "pk", "pending_bootstraps", "client_reset_metadata", "sync_internal_schemas",
+        "pending_bootstraps", "client_reset_metadata", "sync_internal_schemas",
     ]
 
     /// The index of the property of that name, or nil.

@@ -67,6 +67,9 @@ public struct RealmFileImportReport: Sendable, Equatable, Codable {
     public internal(set) var losses: [Loss] = []
     /// The number of all losses, including those beyond `lossLimit`.
     public internal(set) var lossCount = 0
+    /// The number of objects of the classes of the source that were left out as a whole: `notes` names each class, such
+    /// as an asymmetric one.
+    public internal(set) var omittedObjectCount = 0
     /// The differences between the schemas, one sentence each: classes and properties that only one side has, indexes
     /// and properties of Realm's synchronisation that have no counterpart.
     public internal(set) var notes: [String] = []
@@ -76,7 +79,7 @@ public struct RealmFileImportReport: Sendable, Equatable, Codable {
 
     /// True if each object and each value was carried over. O(number of classes and dropped properties).
     public var isComplete: Bool {
-        lossCount == 0
+        lossCount == 0 && omittedObjectCount == 0
             && classes.allSatisfy { $0.read == $0.written && $0.dropped.allSatisfy { $0.values == 0 } }
     }
 
@@ -90,6 +93,7 @@ public struct RealmFileImportReport: Sendable, Equatable, Codable {
         formatVersion = file.formatVersion
         isEncrypted = file.isEncrypted
         notes = file.omissions
+        omittedObjectCount = file.omittedObjectCount
         if file.historyType >= 3 {
             notes.append(
                 "The file belongs to a synchronised Realm: changes that were not uploaded exist only in the new file.")

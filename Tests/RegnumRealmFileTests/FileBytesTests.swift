@@ -7,9 +7,11 @@ import Testing
 
 private final class NumberedBytes: ByteSource {
     let byteCount: Int
+    private(set) var readOffsets: [Int] = []
     init(_ byteCount: Int) { self.byteCount = byteCount }
 
     func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(RealmFileError) -> Bool {
+        readOffsets.append(offset)
         for index in buffer.indices where offset + index < byteCount {
             buffer[index] = UInt8(truncatingIfNeeded: offset + index)
         }
@@ -22,6 +24,24 @@ extension FileBytesTests {
     @Test("A file of more bytes than there are addresses is an error", arguments: [Int.max, 1 << 62, 1 << 48])
     func tooLarge(byteCount: Int) {
         #expect { try FileBytes(NumberedBytes(byteCount)) } throws: { ($0 as? RealmFileError)?.code == .unreadable }
+    }
+
+    /// All chunks were once released together, those of the current object included.
+    @Test("The chunks that were loaded last stay in memory")
+    func trim() throws {
+        let chunkByteCount = FileBytes.chunkByteCount
+        let count = FileBytes.keptByteCount / chunkByteCount + 1
+        let source = NumberedBytes(count * chunkByteCount)
+        let bytes = try FileBytes(source)
+        for chunk in 0..<count { _ = try bytes.pointer(at: chunk * chunkByteCount, count: 1) }
+        bytes.trim()
+        #expect(source.readOffsets.count == count)
+        for chunk in [count - 1, count / 2 + 1] {
+            #expect(try bytes.pointer(at: chunk * chunkByteCount + 5, count: 1).load(as: UInt8.self) == 5)
+        }
+        #expect(source.readOffsets.count == count)
+        #expect(try bytes.pointer(at: 5, count: 1).load(as: UInt8.self) == 5)
+        #expect(source.readOffsets.dropFirst(count) == [0])
     }
 
     @Test("A sparse file of many chunks takes memory only for those that are read, and none after it is trimmed")

@@ -106,6 +106,49 @@ import Testing
         #expect(try file.object(RealmFileLink(tableIndex: 0, key: 1776))?.value("general") == .int(1776))
     }
 
+    /// Rows were once decoded from the first one on for each link that was followed.
+    @Test("The object of a link is found without the leaves before it, in columns whose leaves end at different rows")
+    func linkTargets() throws {
+        let rowCount = 3000
+        let text = { (row: Int) in Array("text \(row)".utf8) }
+        let file = try open(9) { builder in
+            // The first leaf of one column is not a leaf: whoever reads it gets an error.
+            let noLeaf = builder.blob([1])
+            let starts: [Int64] = [1000, 2000]
+            let leaves = [noLeaf] + starts.map { start in builder.integers((0..<1000).map { start + $0 }) }
+            let lower = builder.tree(Array(leaves[..<2]), counts: [1000, 1000], full: 1000)
+            let full = builder.tree([lower, leaves[2]], counts: [2000, 1000], full: 2000)
+            let parts = [0..<7, 7..<1500, 1500..<3000]
+            let counts = parts.map(\.count)
+            let texts = parts.map { rows in builder.medium(rows.map(text), isText: true, nullMark: nil) }
+            let seconds = [0..<1000, 1000..<3000].map { rows in builder.nullable(rows.map { Int64($0) }, null: -1) }
+            let rests = parts.map { rows in builder.integers(rows.map { Int64($0 % 3) }) }
+            let dates = builder.refs([
+                builder.tree(seconds, counts: [1000, 2000], full: 1000), builder.tree(rests, counts: counts, full: nil),
+            ])
+            let colors = parts.map { rows in builder.integers(rows.map { Int64($0 % 2) }) }
+            let columns: [FileBuilder.LegacyColumn] = [
+                ("id", 0, 0, full), ("text", 2, 0, builder.tree(texts, counts: counts, full: nil)),
+                ("at", 8, 16, dates), ("color", 3, 0, builder.tree(colors, counts: counts, full: nil)),
+            ]
+            let interned = builder.shortTexts(["red", "blue"], width: 8)
+            return [("class_Long", builder.legacyTable(columns, interned: [interned]))]
+        }
+        #expect(file.classes[0].objectCount == rowCount)
+        for row in [1000, 1499, 1500, 1999, 2000, 2999] {
+            let object = try #require(try file.object(RealmFileLink(tableIndex: 0, key: Int64(row))))
+            let date = RealmFileDate(seconds: Int64(row), nanoseconds: Int32(row % 3))
+            #expect(object.key == Int64(row))
+            #expect(
+                try object.values() == [
+                    .int(Int64(row)), .string("text \(row)"), .date(date), .string(row % 2 == 0 ? "red" : "blue"),
+                ])
+        }
+        #expect(try file.object(RealmFileLink(tableIndex: 0, key: Int64(rowCount))) == nil)
+        #expect(throws: RealmFileError.self) { try file.object(RealmFileLink(tableIndex: 0, key: 5)) }
+        #expect(throws: RealmFileError.self) { try file.forEachObject(of: file.classes[0]) { _ in } }
+    }
+
     @Test("Mixed values of formats up to 9 are read")
     func oldMixed() throws {
         let file = try open(5, OldFormatSamples.anyValues)
@@ -116,6 +159,8 @@ import Testing
                 .float(1.5),
                 .double(2.5), .double(-2.5),
             ])
+        #expect(try file.object(RealmFileLink(tableIndex: 0, key: 3))?.value("any") == .string("text"))
+        #expect(try file.object(RealmFileLink(tableIndex: 0, key: 10)) == nil)
     }
 
     @Test("Empty and duplicate names get the number of their column")

@@ -47,6 +47,7 @@ private final class ChangingSource: ObjectSource {
     var replacedTextCount = 0
     let deletedLinkCount = 0
     var omissions: [String] { [] }
+    var omittedObjectCount: Int { 0 }
     private let changes: Bool
     private var reads: Int64 = 0
 

@@ -72,12 +72,13 @@ import Testing
     }
 
     @Test(
-        "Tables without a class are noted, and links and tables in values of any type that cannot be held are reported")
+        "Tables without a class are imported, and links and tables in values of any type that cannot be held are reported"
+    )
     func placeless() throws {
         let scratch = try Scratch()
         var builder = FileBuilder(format: 24)
         // Type 12 is a link without a table.
-        let any = builder.refs([builder.integers([12 + 1 | 7 << 8]), 0, 0, 0, 0])
+        let any = builder.refs([builder.integers([12 + 1 | 1 << 5]), builder.integers([7]), 0, 0, 0])
         let row = FileBuilder.ClusterColumn(name: "a", type: 0, root: builder.integers([1, 2]))
         let tables = [
             (
@@ -90,7 +91,8 @@ import Testing
         ]
         try Data(builder.file(tables: tables)).write(to: scratch["new format.realm"])
         let report = try RealmFileImport(from: scratch["new format.realm"], to: scratch["new.realm"]).run()
-        #expect(report.notes == ["Table 'people' with 2 objects belongs to no class and is left out."])
+        #expect(report.notes.isEmpty && report.classes.map(\.name) == ["A", "people"])
+        #expect(report.classes[1].written == 2)
         #expect(report.losses.map { "\($0.property ?? "-") \($0.key)" } == ["any 0"])
 
         let old = try file(scratch) { builder in
@@ -101,6 +103,57 @@ import Testing
         #expect(second.losses.map { "\($0.property ?? "-") \($0.key)" } == ["any 0"])
         let exported = try ObjectJSON.export(old) { _ in }
         #expect(exported.losses.count == 1)
+    }
+
+    /// Such tables were once left out, and the import of a file without classes was reported as complete.
+    @Test("Tables that belong to no class become classes, whose names do not hide others")
+    func bareTables() throws {
+        let scratch = try Scratch()
+        let old = try file(scratch) { builder in
+            let people: [FileBuilder.LegacyColumn] = [
+                ("age", 0, 0, builder.integers([30, 40])), ("next", 12, 0, builder.integers([2, 0])),
+                ("", 14, 0, builder.refs([0, 1])),
+            ]
+            let other: [FileBuilder.LegacyColumn] = [("name", 2, 0, builder.shortTexts(["x"], width: 4))]
+            return [
+                ("people", builder.legacyTable(people, targets: [Tagged(0), Tagged(0), Tagged(1)])),
+                ("class_people", builder.legacyTable(other)), ("metadata", builder.metadataTable(3)),
+                ("cities", builder.legacyTable(other)),
+            ]
+        }
+        var job = RealmFileImport(from: old, to: scratch["new.realm"])
+        job.verifies = true
+        let report = try job.run()
+        #expect(report.isComplete && report.omittedObjectCount == 0 && report.schemaVersion == 3)
+        #expect(report.classes.map(\.name) == ["people_0", "people", "cities"])
+        #expect(report.notes == ["Table 'people' belongs to no class. It becomes class 'people_0'."])
+        let realm = try Realm(configuration: Realm.Configuration(fileURL: scratch["new.realm"], objectTypes: []))
+        let people = realm.dynamicObjects("people_0")
+        #expect(people.count == 2 && (people[0]["next"] as? DynamicObject)?["age"] as? Int == 40)
+        #expect(realm.dynamicObjects("people").count == 1 && realm.dynamicObjects("cities").count == 1)
+        var lines = Data()
+        let exported = try ObjectJSON.export(old) { lines.append($0) }
+        #expect(exported.isComplete && exported.objectCount == 4 && exported.notes == report.notes)
+        #expect(String(decoding: lines, as: UTF8.self).contains(#"{"class":"people_0","key":0,"#))
+        #expect(try FileModels(of: old).swiftSource.contains("class people_0: Object {"))
+    }
+
+    @Test("A file with a damaged table is not imported")
+    func damagedTable() throws {
+        let scratch = try Scratch()
+        let old = try file(scratch) { builder in
+            let none = builder.integers([1])
+            return [
+                ("class_A", builder.legacyTable([("id", 0, 0, builder.integers([1]))])),
+                ("class_Bad", builder.refs([none, none])),
+            ]
+        }
+        let job = RealmFileImport(from: old, to: scratch["new.realm"])
+        #expect { try job.run() } throws: { error in
+            let error = error as? RealmFileError
+            return error?.code == .damaged && error?.location == "class_Bad" && error?.filePath == old.path
+        }
+        #expect(try scratch.names == ["old.realm"])
     }
 
     @Test("Asymmetric classes and the classes of synchronisation are left out with a note")
@@ -115,7 +168,8 @@ import Testing
         ]
         try Data(builder.file(tables: tables)).write(to: scratch["old.realm"])
         let report = try RealmFileImport(from: scratch["old.realm"], to: scratch["new.realm"]).run()
-        #expect(report.classes.map(\.name) == ["A"] && report.isComplete)
+        #expect(report.classes.map(\.name) == ["A"] && report.lossCount == 0)
+        #expect(report.omittedObjectCount == 4 && !report.isComplete)
         #expect(
             report.notes == [
                 "Class 'Event' is asymmetric and is left out: its 2 objects wait to be sent.",
@@ -124,7 +178,9 @@ import Testing
         let realm = try Realm(configuration: Realm.Configuration(fileURL: scratch["new.realm"], objectTypes: []))
         #expect(realm.dynamicObjects("A").count == 2)
         let exported = try ObjectJSON.export(scratch["old.realm"]) { _ in }
-        #expect(exported.isComplete && exported.notes == report.notes)
+        #expect(exported.omittedObjectCount == 4 && !exported.isComplete && exported.notes == report.notes)
+        let named = try ObjectJSON.export(scratch["old.realm"], classNames: ["A"]) { _ in }
+        #expect(named.isComplete && named.objectCount == 2)
         // Its objects that were not sent exist only in the original, which is kept although the app does not ask for it.
         var configuration = Realm.Configuration(fileURL: scratch["old.realm"], objectTypes: [])
         configuration.legacyFile = .importing(keepOriginal: false)

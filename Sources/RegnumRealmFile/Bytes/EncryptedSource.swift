@@ -113,15 +113,15 @@
                 metadataGroup = group
             }
             let start = (page % Self.pagesPerGroup) * Self.entryByteCount
-            let entry = Array(metadata[start..<start + Self.entryByteCount])
-            let last = Self.counter(entry[..<4])
-            let previous = Self.counter(entry[32..<36])
+            let entry = metadata[start..<start + Self.entryByteCount]
+            let last = Self.counter(entry.prefix(4))
+            let previous = Self.counter(entry.dropFirst(32).prefix(4))
             if last == 0 { return .gap(.neverWritten) }
             try fill(&self.page, at: groupStart + (page % Self.pagesPerGroup + 1) * Self.pageByteCount)
-            let code = authentication.code(of: self.page)
-            if code == entry[4..<32] { return .authentic(counter: last) }
+            let code = self.page.withUnsafeBytes { authentication.code(of: $0) }
+            if entry.dropFirst(4).starts(with: code) { return .authentic(counter: last) }
             if previous == 0 { return .gap(.neverWritten) }
-            if code == entry[36..<64] { return .authentic(counter: previous) }
+            if entry.dropFirst(36).starts(with: code) { return .authentic(counter: previous) }
             return .gap(self.page.allSatisfy { $0 == 0 } ? .neverWritten : .foreign)
         }
 

@@ -22,7 +22,8 @@ final class FileBytes {
     /// The state of each chunk, after the contents in `memory`: a sparse file may have more chunks than there is memory
     /// for their states, so that only states that are written take memory.
     private let states: UnsafeMutablePointer<UInt8>
-    private var loadedChunkCount = 0
+    /// The chunks in memory, in the order in which they were loaded.
+    private var loadedChunks: [Int] = []
 
     init(_ source: any ByteSource) throws(RealmFileError) {
         self.source = source
@@ -56,12 +57,17 @@ final class FileBytes {
         return UnsafeRawPointer(memory.base + offset)
     }
 
-    /// Releases all memory if more than `keptByteCount` is in use.
+    /// Releases the chunks that were loaded first if more than `keptByteCount` is in use: half of `keptByteCount` remains.
+    /// The parts of an object may be far apart in the file, so those of the last objects are likely to be needed again.
     func trim() {
-        guard loadedChunkCount * Self.chunkByteCount > Self.keptByteCount else { return }
-        // The states, too: all chunks are absent then.
-        memory.discard(0..<memory.byteCount)
-        loadedChunkCount = 0
+        guard loadedChunks.count * Self.chunkByteCount > Self.keptByteCount else { return }
+        let released = loadedChunks.count - Self.keptByteCount / Self.chunkByteCount / 2
+        for chunk in loadedChunks[..<released] {
+            let start = chunk * Self.chunkByteCount
+            memory.discard(start..<start + Self.chunkByteCount)
+            states[chunk] = ChunkState.absent.rawValue
+        }
+        loadedChunks.removeFirst(released)
     }
 
     /// Reads the chunk if it is absent. Throws if a page of `range` in this chunk has no contents.
@@ -73,7 +79,7 @@ final class FileBytes {
             let buffer = UnsafeMutableRawBufferPointer(start: memory.base + start, count: count)
             let isComplete = try source.read(buffer, at: start)
             states[chunk] = (isComplete ? ChunkState.complete : .withGaps).rawValue
-            loadedChunkCount += 1
+            loadedChunks.append(chunk)
         }
         if states[chunk] == ChunkState.withGaps.rawValue { try source.check(range.clamped(to: start..<start + count)) }
     }

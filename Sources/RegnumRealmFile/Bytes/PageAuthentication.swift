@@ -11,90 +11,87 @@
         init(key: [UInt8]) {
             precondition(key.count <= SHA224.blockByteCount, "the key is longer than a block")
             let padded = key + [UInt8](repeating: 0, count: SHA224.blockByteCount - key.count)
-            var inner = SHA224()
-            inner.update(padded.map { $0 ^ 0x36 })
-            var outer = SHA224()
-            outer.update(padded.map { $0 ^ 0x5c })
+            var (inner, outer) = (SHA224(), SHA224())
+            padded.map { $0 ^ 0x36 }.withUnsafeBytes { inner.update($0) }
+            padded.map { $0 ^ 0x5c }.withUnsafeBytes { outer.update($0) }
             (self.inner, self.outer) = (inner, outer)
         }
 
         /// The HMAC of `message`, 28 bytes.
-        func code(of message: [UInt8]) -> ArraySlice<UInt8> {
-            var inner = inner
-            inner.update(message)
-            var outer = outer
-            outer.update(Array(inner.finish()))
-            return outer.finish()
+        func code(of message: UnsafeRawBufferPointer) -> [UInt8] {
+            inner.digest(of: message).withUnsafeBytes { outer.digest(of: $0) }
         }
     }
 
-    /// The hash function SHA-224.
+    /// The hash function SHA-224. The state after whole blocks can be used many times.
     struct SHA224 {
         static let blockByteCount = 64
 
-        private var state: [UInt32] = [
-            0xc105_9ed8, 0x367c_d507, 0x3070_dd17, 0xf70e_5939, 0xffc0_0b31, 0x6858_1511, 0x64f9_8fa7, 0xbefa_4fa4,
-        ]
-        private var pending: [UInt8] = []
+        private var state = SIMD8<UInt32>(
+            0xc105_9ed8, 0x367c_d507, 0x3070_dd17, 0xf70e_5939, 0xffc0_0b31, 0x6858_1511, 0x64f9_8fa7, 0xbefa_4fa4)
         private var byteCount = 0
 
-        mutating func update(_ bytes: [UInt8]) {
-            byteCount += bytes.count
-            pending += bytes
-            var start = 0
-            while pending.count - start >= Self.blockByteCount {
-                compress(pending[start..<start + Self.blockByteCount])
-                start += Self.blockByteCount
+        /// Adds whole blocks.
+        mutating func update(_ blocks: UnsafeRawBufferPointer) {
+            precondition(blocks.count % Self.blockByteCount == 0, "the last block is not whole")
+            byteCount += blocks.count
+            withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Self.constants.count) { words in
+                Self.constants.withUnsafeBufferPointer { constants in
+                    for start in stride(from: 0, to: blocks.count, by: Self.blockByteCount) {
+                        Self.expand(blocks, start, words)
+                        mix(words, constants)
+                    }
+                }
             }
-            pending.removeFirst(start)
         }
 
-        func finish() -> ArraySlice<UInt8> {
+        /// The hash of the blocks before and of `rest`, 28 bytes.
+        func digest(of rest: UnsafeRawBufferPointer) -> [UInt8] {
             var copy = self
-            let bitCount = UInt64(byteCount) * 8
-            var tail: [UInt8] = [0x80]
-            tail += [UInt8](repeating: 0, count: (119 - byteCount % 64) % 64)
+            let wholeByteCount = rest.count - rest.count % Self.blockByteCount
+            copy.update(UnsafeRawBufferPointer(rebasing: rest[..<wholeByteCount]))
+            let bitCount = UInt64(copy.byteCount + rest.count - wholeByteCount) * 8
+            var tail = Array(rest[wholeByteCount...]) + [0x80]
+            tail += [UInt8](repeating: 0, count: (120 - tail.count) % Self.blockByteCount)
             tail += (0..<8).map { UInt8(truncatingIfNeeded: bitCount >> (56 - 8 * UInt64($0))) }
-            copy.update(tail)
-            return copy.state.prefix(7).flatMap { word in
-                (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * UInt32($0))) }
-            }[...]
+            tail.withUnsafeBytes { copy.update($0) }
+            return (0..<28).map { UInt8(truncatingIfNeeded: copy.state[$0 / 4] >> (24 - 8 * UInt32($0 % 4))) }
         }
 
-        private mutating func compress(_ block: ArraySlice<UInt8>) {
-            withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64) { words in
-                for index in 0..<16 {
-                    let start = block.startIndex + index * 4
-                    words[index] =
-                        UInt32(block[start]) << 24 | UInt32(block[start + 1]) << 16 | UInt32(block[start + 2]) << 8
-                        | UInt32(block[start + 3])
-                }
-                for index in 16..<64 {
-                    let (a, b) = (words[index - 15], words[index - 2])
-                    let first = Self.rotate(a, 7) ^ Self.rotate(a, 18) ^ (a >> 3)
-                    let second = Self.rotate(b, 17) ^ Self.rotate(b, 19) ^ (b >> 10)
-                    words[index] = words[index - 16] &+ first &+ words[index - 7] &+ second
-                }
-                mix(words)
+        /// Fills the 64 words of the block at `start`.
+        private static func expand(
+            _ blocks: UnsafeRawBufferPointer, _ start: Int, _ words: UnsafeMutableBufferPointer<UInt32>
+        ) {
+            for index in 0..<16 {
+                words[index] = UInt32(
+                    bigEndian: blocks.loadUnaligned(fromByteOffset: start + index * 4, as: UInt32.self))
+            }
+            for index in 16..<64 {
+                let (a, b) = (words[index - 15], words[index - 2])
+                let first = rotate(a, 7) ^ rotate(a, 18) ^ (a &>> 3)
+                let second = rotate(b, 17) ^ rotate(b, 19) ^ (b &>> 10)
+                words[index] = words[index - 16] &+ first &+ words[index - 7] &+ second
             }
         }
 
-        private mutating func mix(_ words: UnsafeMutableBufferPointer<UInt32>) {
+        private mutating func mix(
+            _ words: UnsafeMutableBufferPointer<UInt32>, _ constants: UnsafeBufferPointer<UInt32>
+        ) {
             var (a, b, c, d) = (state[0], state[1], state[2], state[3])
             var (e, f, g, h) = (state[4], state[5], state[6], state[7])
             for index in 0..<64 {
                 let sum1 = Self.rotate(e, 6) ^ Self.rotate(e, 11) ^ Self.rotate(e, 25)
                 let choice = (e & f) ^ (~e & g)
-                let first = h &+ sum1 &+ choice &+ Self.constants[index] &+ words[index]
+                let first = h &+ sum1 &+ choice &+ constants[index] &+ words[index]
                 let sum0 = Self.rotate(a, 2) ^ Self.rotate(a, 13) ^ Self.rotate(a, 22)
                 let majority = (a & b) ^ (a & c) ^ (b & c)
                 (h, g, f, e, d, c, b, a) = (g, f, e, d &+ first, c, b, a, first &+ sum0 &+ majority)
             }
-            for (index, value) in [a, b, c, d, e, f, g, h].enumerated() { state[index] &+= value }
+            state &+= SIMD8(a, b, c, d, e, f, g, h)
         }
 
         private static func rotate(_ value: UInt32, _ count: UInt32) -> UInt32 {
-            value >> count | value << (32 - count)
+            value &>> count | value &<< (32 - count)
         }
 
         /// The first 32 bits of the fractional parts of the cube roots of the first 64 primes.

@@ -181,6 +181,12 @@ extension NodeReader {
 
     /// The list of interned texts of a column. They are counted in `replacedTexts` when a value is read, not here.
     func internedTexts(root: Int, nullable: Bool, isLegacy: Bool) throws(RealmFileError) -> DecodedTexts {
+        try cached(.internedString, root) { () throws(RealmFileError) in
+            try decodeTexts(root: root, nullable: nullable, isLegacy: isLegacy)
+        }
+    }
+
+    private func decodeTexts(root: Int, nullable: Bool, isLegacy: Bool) throws(RealmFileError) -> DecodedTexts {
         let before = replacedTexts
         defer { replacedTexts = before }
         let elements = try tree(root) { node throws(RealmFileError) in

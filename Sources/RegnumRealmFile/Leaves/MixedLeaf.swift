@@ -71,19 +71,25 @@ extension NodeReader {
                 ?? .null
         case .typedLink:
             let (table, key) = try pair(&leaf, number)
-            guard key >= 0, let tableIndex = tables.tableIndex(forKey: table) else {
-                deletedLinks += 1
-                return .null
-            }
-            return .link(RealmFileLink(tableIndex: tableIndex, key: key))
+            return typedLink(table: table, key: key, tables)
         // A link without a table. It leads nowhere, and the rest of the file can be read.
-        case .link: return .link(RealmFileLink(tableIndex: -1, key: number))
+        case .link: return .link(RealmFileLink(tableIndex: -1, key: try integer(&leaf, number)))
         case .string, .data, .objectId, .uuid:
             return try byteValue(&leaf, number, type)
         case .list, .dictionary:
             return try collection(&leaf, number, type, tables, depth)
         default: throw .damaged(leaf.node.ref, "a value has type \(type.rawValue), which only columns have")
         }
+    }
+
+    /// The link to the object with `key` in the table with the key `table`. Negative keys of objects are those of objects
+    /// that another device deleted. A table that the file does not have leaves a link that leads nowhere.
+    func typedLink(table: Int64, key: Int64, _ tables: any TableKeys) -> RealmFileValue {
+        guard key >= 0 else {
+            deletedLinks += 1
+            return .null
+        }
+        return .link(RealmFileLink(tableIndex: tables.tableIndex(forKey: table) ?? -1, key: key))
     }
 
     private func byteValue(_ leaf: inout MixedLeaf, _ number: Int64, _ type: FileType) throws(RealmFileError)

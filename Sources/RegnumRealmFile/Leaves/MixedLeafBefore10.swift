@@ -10,6 +10,10 @@ internal import Foundation
 extension NodeReader {
     /// All values of such a column. Texts are counted in `replacedTexts` when a value is read, not here.
     func oldMixedValues(_ root: Int) throws(RealmFileError) -> DecodedTexts {
+        try cached(.mixed, root) { () throws(RealmFileError) in try decodeOldMixed(root) }
+    }
+
+    private func decodeOldMixed(_ root: Int) throws(RealmFileError) -> DecodedTexts {
         let before = replacedTexts
         defer { replacedTexts = before }
         let node = try node(root)

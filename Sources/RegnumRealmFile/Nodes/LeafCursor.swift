@@ -52,6 +52,50 @@ struct LeafCursor {
         return nil
     }
 
+    /// Moves to the leaf with element `index`, or to the last leaf: the next call of `next()` returns it. Returns the
+    /// number of elements before that leaf. The cursor must be new.
+    mutating func seek(_ index: Int) throws(RealmFileError) -> Int {
+        var before = 0
+        while let level = levels.last {
+            let (child, start) = try Self.child(reader, level, at: index - before)
+            before += start
+            let node = try reader.node(level.children[child], of: level.node)
+            // `next()` reads a leaf itself.
+            levels[levels.count - 1].next = node.isInner ? child + 1 : child
+            guard node.isInner else { return before }
+            guard levels.count < NodeReader.depthLimit else { throw .damaged(node.ref, "the tree is too deep") }
+            try levels.append(Self.level(reader, node))
+        }
+        return 0
+    }
+
+    /// The child with element `index` of a node, or the last child, and the number of elements before it.
+    private static func child(
+        _ reader: NodeReader, _ level: Level, at index: Int
+    ) throws(RealmFileError) -> (child: Int, start: Int) {
+        let last = level.children.count - 1
+        let first = try reader.integer(level.node, 0)
+        guard let ref = try first & 1 == 1 ? nil : reader.ref(first, of: level.node) else {
+            let perChild = try reader.tagged(first, of: level.node)
+            guard perChild > 0, perChild <= 1 << 40 else {
+                throw .damaged(level.node.ref, "a child of an inner node has \(perChild) elements")
+            }
+            let child = min(index / Int(perChild), last)
+            return (child, child * Int(perChild))
+        }
+        let node = try reader.node(ref)
+        guard node.count >= last else { throw .damaged(node.ref, "an inner node lacks the offsets of its children") }
+        // Offset i is the number of elements before child i + 1: the child follows the last offset up to `index`.
+        var (low, high) = (0, last)
+        while low < high {
+            let middle = (low + high) / 2
+            if try reader.integer(node, middle) <= Int64(index) { low = middle + 1 } else { high = middle }
+        }
+        let start = low == 0 ? 0 : try reader.integer(node, low - 1)
+        guard start >= 0 else { throw .damaged(node.ref, "the offset of a child is negative") }
+        return (low, Int(start))
+    }
+
     private static func level(_ reader: NodeReader, _ node: Node) throws(RealmFileError) -> Level {
         let elements = try reader.refs(node)
         guard elements.count >= 3 else { throw .damaged(node.ref, "an inner node has no children") }
@@ -78,10 +122,14 @@ extension NodeReader {
         guard declared <= elementLimit else {
             throw .damaged(root, "a collection has \(declared) elements, which is more than its file can hold")
         }
+        let bound = emptyBound()
         var elements: [Element] = []
         while let leaf = try cursor.next() {
             elements += try decode(leaf)
             guard elements.count <= declared else { break }
+            guard budget.emptyLeft >= bound else {
+                throw .damaged(root, "a collection has more elements without bytes than a file of its size")
+            }
         }
         guard elements.count == declared else {
             throw .damaged(root, "the tree does not have the \(declared) elements that its root states")

@@ -11,9 +11,9 @@ final class WorkBudget {
     private var left: Int
     /// The bytes of elements of width 0 that may still be made. They take no bytes of the file, and a valid leaf of
     /// 1,000 zeros takes 8 bytes there and 8,000 in memory.
-    private var emptyLeft: Int
+    private(set) var emptyLeft: Int
 
-    /// A program may read a value several times, so a scan may cost several times the size of a valid file.
+    /// A scan reads some nodes for several values, so it may cost several times the size of a valid file.
     init(fileByteCount: Int) {
         left = 16 * fileByteCount + (4 << 20)
         emptyLeft = 1024 * fileByteCount + (1 << 20)
@@ -44,7 +44,14 @@ final class NodeReader {
     private static let emptyElementLimit = 1 << 16
 
     /// The maximum number of elements in one collection. They are in memory at once, so the limit grows with the file.
-    var elementLimit: Int { (4 << 20) + 8 * bytes.byteCount }
+    /// An element takes at least one bit of the file, unless it is one of `emptyElementLimit`.
+    var elementLimit: Int { (1 << 20) + 8 * bytes.byteCount }
+
+    /// The maximum number of elements without bytes in the leaves of one collection.
+    private var collectionEmptyLimit: Int { (1 << 20) + bytes.byteCount }
+
+    /// The `WorkBudget.emptyLeft` below which a collection that begins now has too many elements without bytes.
+    func emptyBound() -> Int { budget.emptyLeft - 8 * collectionEmptyLimit }
 
     let bytes: FileBytes
     /// Set at the start of each scan or lookup.
@@ -55,6 +62,15 @@ final class NodeReader {
     /// The number of links read so far whose target was deleted on another device. They are read as null, and are left
     /// out of lists and sets.
     var deletedLinks = 0
+
+    private struct DecodedColumn: Hashable {
+        let type: FileType
+        let root: Int
+    }
+    /// The values of columns that are decoded in advance, and their number. See `cached`.
+    private var decodedTexts: [DecodedColumn: DecodedTexts] = [:]
+    private var decodedTextCount = 0
+    private static let decodedTextLimit = 1 << 20
 
     init(_ bytes: FileBytes) {
         self.bytes = bytes
@@ -67,6 +83,23 @@ final class NodeReader {
         let isExact = text.withUTF8 { $0.elementsEqual(bytes) }
         if !isExact { replacedTexts += 1 }
         return text
+    }
+
+    /// The decoded values of the column with that root. `decode` makes them the first time: each object that a link leads
+    /// to needs them.
+    func cached(
+        _ type: FileType, _ root: Int, _ decode: () throws(RealmFileError) -> DecodedTexts
+    ) throws(RealmFileError) -> DecodedTexts {
+        let column = DecodedColumn(type: type, root: root)
+        if let texts = decodedTexts[column] { return texts }
+        let texts = try decode()
+        if decodedTextCount + texts.values.count > Self.decodedTextLimit {
+            decodedTexts = [:]
+            decodedTextCount = 0
+        }
+        decodedTexts[column] = texts
+        decodedTextCount += texts.values.count
+        return texts
     }
 
     // MARK: Nodes

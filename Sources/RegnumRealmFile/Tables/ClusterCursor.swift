@@ -27,7 +27,7 @@ struct ClusterCursor {
         let start: UInt64
     }
 
-    /// Realm's own files have a shift of 8: 256 objects per cluster. A test build of realm-core used 2.
+    /// Realm's own files have a shift of 8: 256 objects per cluster. A test build of realm-core used 2. See `shift(_:_:)`.
     private let shift: Int
     private let reader: NodeReader
     private var levels: [Level] = []
@@ -42,6 +42,30 @@ struct ClusterCursor {
         self.reader = reader
         self.shift = shift
         first = (root, 0)
+    }
+
+    /// The shift of a file with trees of those roots. Nothing in a file names it: it is 2 if there are inner nodes, and
+    /// each node has at most 4 objects or children. Realm's own trees have an inner node only if they have, or had, more
+    /// than 256 objects, and small neighbours are merged.
+    static func shift(_ reader: NodeReader, _ roots: [Int]) throws(RealmFileError) -> Int {
+        var hasInnerNodes = false
+        for root in roots {
+            let node = try reader.node(root)
+            guard try isSmall(reader, node, depth: 0) else { return 8 }
+            if node.isInner { hasInnerNodes = true }
+        }
+        return hasInnerNodes ? 2 : 8
+    }
+
+    private static func isSmall(_ reader: NodeReader, _ node: Node, depth: Int) throws(RealmFileError) -> Bool {
+        guard depth < NodeReader.depthLimit else { throw .damaged(node.ref, "the tree of objects is too deep") }
+        let elements = try reader.refs(node)
+        guard node.isInner else { return try keys(reader, node, elements, start: 0, limit: 1 << 16).count <= 4 }
+        guard elements.count <= 3 + 4 else { return false }
+        for child in elements.dropFirst(3) {
+            guard try isSmall(reader, reader.node(child, of: node), depth: depth + 1) else { return false }
+        }
+        return true
     }
 
     /// The number of objects in the tree.

@@ -12,6 +12,8 @@ enum ColumnValues {
     case mixed(MixedLeaf)
     /// The keys of linked objects plus 1, and the index of their table.
     case links([Int64], target: Int)
+    /// For each value the key of a table plus 1, 0 for null, and the key of an object plus 1.
+    case typedLinks([Int64])
     /// The roots of collections.
     case collections([Int64], Node)
 
@@ -21,6 +23,7 @@ enum ColumnValues {
         case .texts(let leaf), .binaries(let leaf): leaf.count
         case .mixed(let leaf): leaf.count
         case .links(let keys, _): keys.count
+        case .typedLinks(let pairs): pairs.count / 2
         case .collections(let refs, _): refs.count
         }
     }
@@ -30,8 +33,6 @@ enum ColumnValues {
 struct ColumnReader {
     let reader: NodeReader
     let tables: any TableKeys
-    /// Interned strings by the ref of their list.
-    var interned: [Int: DecodedTexts] = [:]
 
     init(_ reader: NodeReader, _ tables: any TableKeys) {
         self.reader = reader
@@ -39,7 +40,7 @@ struct ColumnReader {
     }
 
     /// The values in the leaf of a cluster.
-    mutating func values(_ column: FileColumn, _ node: Node) throws(RealmFileError) -> ColumnValues {
+    func values(_ column: FileColumn, _ node: Node) throws(RealmFileError) -> ColumnValues {
         if !column.attributes.isDisjoint(with: [.list, .set, .dictionary]) {
             return .collections(try reader.refs(node), node)
         }
@@ -47,10 +48,13 @@ struct ColumnReader {
         case .link: return .links(try reader.integers(node), target: try target(column, node))
         case .string:
             var texts: DecodedTexts?
-            if let ref = column.internedRef { texts = try internedTexts(ref) }
+            if let ref = column.internedRef {
+                texts = try reader.internedTexts(root: ref, nullable: true, isLegacy: false)
+            }
             return .texts(try reader.textLeaf(node, nullable: true, isLegacy: false, interned: texts))
         case .data: return .binaries(try reader.binaryLeaf(node))
         case .mixed: return .mixed(try reader.mixedLeaf(node))
+        case .typedLink: return .typedLinks(try reader.integers(node))
         default: return .values(try elements(column, node))
         }
     }
@@ -67,6 +71,7 @@ struct ColumnReader {
             // 0 is null. A negative value is a link to an object that another device deleted.
             if keys[index] < 0 { reader.deletedLinks += 1 }
             return keys[index] > 0 ? .link(RealmFileLink(tableIndex: target, key: keys[index] - 1)) : .null
+        case .typedLinks(let pairs): return typedLink(pairs, index)
         case .mixed(var leaf):
             let value = try reader.mixed(&leaf, index, tables, depth: 0)
             // Keeps the parts of the leaf that were read.
@@ -120,25 +125,20 @@ struct ColumnReader {
             }
         case .typedLink:
             let pairs = try reader.integers(node)
-            return stride(from: 0, to: pairs.count - 1, by: 2).map { place in
-                guard pairs[place] > 0, pairs[place + 1] > 0, let index = tables.tableIndex(forKey: pairs[place] - 1)
-                else { return .null }
-                return .link(RealmFileLink(tableIndex: index, key: pairs[place + 1] - 1))
-            }
+            return (0..<pairs.count / 2).map { typedLink(pairs, $0) }
         default: throw .damaged(node.ref, "a column has a type that its format does not have")
         }
+    }
+
+    private func typedLink(_ pairs: [Int64], _ index: Int) -> RealmFileValue {
+        let (table, key) = (pairs[2 * index], pairs[2 * index + 1])
+        guard table > 0, key != 0 else { return .null }
+        return reader.typedLink(table: table - 1, key: key &- 1, tables)
     }
 
     private func target(_ column: FileColumn, _ node: Node) throws(RealmFileError) -> Int {
         guard let target = column.targetTable else { throw .damaged(node.ref, "a link leads to no table") }
         return target
-    }
-
-    private mutating func internedTexts(_ ref: Int) throws(RealmFileError) -> DecodedTexts {
-        if let texts = interned[ref] { return texts }
-        let texts = try reader.internedTexts(root: ref, nullable: true, isLegacy: false)
-        interned[ref] = texts
-        return texts
     }
 }
 

@@ -45,29 +45,56 @@ struct RealmSchemaReader {
         let refs = try reader.refs(tablesNode)
         guard names.count >= refs.count else { throw .damaged(tablesNode.ref, "the file has more tables than names") }
         try checkUpgrade(names, refs)
-        var tops = TableTops()
+        var tops: [Result<TableTop, RealmFileError>] = []
+        var places: [Int] = []
         var seen: Set<Int> = []
         for (place, ref) in refs.enumerated() where ref & 1 == 0 {
             guard let ref = try reader.ref(ref, of: tablesNode) else { continue }
-            guard seen.insert(ref).inserted else { throw .damaged(ref, "two tables are the same one") }
-            tops.append(
-                try locating(names[place]) { () throws(RealmFileError) in try tableTop(ref, place, names[place]) })
+            let top = try damageOrResult { () throws(RealmFileError) -> TableTop in
+                try locating(names[place]) { () throws(RealmFileError) -> TableTop in
+                    guard seen.insert(ref).inserted else { throw .damaged(ref, "two tables are the same one") }
+                    return try tableTop(ref, place, names[place])
+                }
+            }
+            tops.append(top)
+            places.append(place)
         }
-        let keys = try primaryKeys(tops)
-        for (index, table) in tops.all.enumerated() {
-            contents.tables.append(
-                try locating(table.name) { () throws(RealmFileError) in
-                    try self.table(table, index, tops, keys[table.name])
-                })
-        }
+        contents.tables = try tables(TableTops(tops, names: places.map { names[$0] }, places: places))
         return contents
+    }
+
+    /// The tables. One whose schema is damaged has the error, and the others are read.
+    private func tables(_ tops: TableTops) throws(RealmFileError) -> [RealmFileTable] {
+        let found = try damageOrResult { () throws(RealmFileError) -> [String: String] in
+            try locating("pk") { () throws(RealmFileError) in try primaryKeys(tops) }
+        }
+        let keys = (try? found.get()) ?? [:]
+        var tables: [RealmFileTable] = []
+        for (index, name) in tops.names.enumerated() {
+            let table = try damageOrResult { () throws(RealmFileError) -> RealmFileTable in
+                try locating(name) { () throws(RealmFileError) in
+                    try self.table(tops.all[index].get(), index, tops, keys[name])
+                }
+            }
+            switch table {
+            case .success(var table):
+                if name == "pk", case .failure(let damage) = found { table.damage = damage }
+                tables.append(table)
+            case .failure(let damage):
+                let key = (try? tops.all[index].get().key) ?? -1
+                tables.append(
+                    RealmFileTable(
+                        name: tops.classNames[index], tableName: name, index: index, kind: .topLevel, properties: [],
+                        primaryKeyIndex: nil, objectCount: 0, damage: damage,
+                        layout: .clusters(key: key, root: nil, columns: [])))
+            }
+        }
+        return tables
     }
 
     /// The top array of a table, before the targets of its links are known.
     struct TableTop {
         let name: String
-        /// The index in the file's array of tables.
-        let place: Int
         let node: Node
         let elements: [Int64]
         let key: Int64
@@ -75,19 +102,33 @@ struct RealmSchemaReader {
 
     /// The top arrays of all tables.
     struct TableTops {
-        private(set) var all: [TableTop] = []
+        let all: [Result<TableTop, RealmFileError>]
+        /// The names in the file.
+        let names: [String]
+        /// The names for programs; see `RealmFileTable.name`.
+        let classNames: [String]
         private var byPlace: [Int64: Int] = [:]
         private var byKey: [Int64: Int] = [:]
+        private var damagedByPlace: [Int64: Int] = [:]
 
-        mutating func append(_ top: TableTop) {
-            byPlace[Int64(top.place)] = all.count
-            byKey[top.key] = all.count
-            all.append(top)
+        /// `places`: the indexes in the file's array of tables.
+        init(_ tops: [Result<TableTop, RealmFileError>], names: [String], places: [Int]) {
+            all = tops
+            self.names = names
+            classNames = RealmSchemaReader.classNames(names)
+            for (index, place) in places.enumerated() {
+                byPlace[Int64(place)] = index
+                switch tops[index] {
+                case .success(let top): byKey[top.key] = index
+                case .failure: damagedByPlace[Int64(place)] = index
+                }
+            }
         }
 
         /// The index of the table at that index of the file's array of tables.
         func index(ofPlace place: Int64) -> Int? { byPlace[place] }
-        func index(ofKey key: Int64) -> Int? { byKey[key] }
+        /// The lower 16 bits of a key are the index in the file's array of tables.
+        func index(ofKey key: Int64) -> Int? { byKey[key] ?? damagedByPlace[key & 0xffff] }
     }
 
     private func checkUpgrade(_ names: [String], _ refs: [Int64]) throws(RealmFileError) {
@@ -106,13 +147,13 @@ struct RealmSchemaReader {
         if isLegacy {
             guard elements.count <= 3 else { throw Self.unfinishedUpgrade }
             guard elements.count >= 2 else { throw .damaged(ref, "a table lacks a part") }
-            return TableTop(name: name, place: place, node: node, elements: elements, key: Int64(place))
+            return TableTop(name: name, node: node, elements: elements, key: Int64(place))
         }
         guard elements.count >= 9 else { throw .damaged(ref, "a table lacks a part") }
         if elements[1] != 0 { throw Self.unfinishedUpgrade }
         let key = try reader.tagged(elements[3], of: node)
         guard key & 0xffff == Int64(place) else { throw .damaged(ref, "a table has the key of another one") }
-        return TableTop(name: name, place: place, node: node, elements: elements, key: key)
+        return TableTop(name: name, node: node, elements: elements, key: key)
     }
 
     // MARK: Tables
@@ -155,12 +196,22 @@ struct RealmSchemaReader {
                     column, name: names[place], storedName: spec.names[place], isPrimaryKey: place == primaryKey, tops))
         }
         return RealmFileTable(
-            name: Self.className(top.name), tableName: top.name, index: index, kind: kind, properties: properties,
+            name: tops.classNames[index], tableName: top.name, index: index, kind: kind, properties: properties,
             primaryKeyIndex: primaryKey, objectCount: count, layout: layout)
     }
 
-    static func className(_ name: String) -> String {
-        name.hasPrefix(RealmFileTable.classPrefix) ? String(name.dropFirst(RealmFileTable.classPrefix.count)) : name
+    /// The names of tables for programs. Classes keep theirs.
+    static func classNames(_ tableNames: [String]) -> [String] {
+        let prefix = RealmFileTable.classPrefix
+        var taken = Set(tableNames.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) })
+        return tableNames.enumerated().map { index, tableName in
+            if tableName.hasPrefix(prefix), tableName.count > prefix.count {
+                return String(tableName.dropFirst(prefix.count))
+            }
+            var name = tableName.isEmpty || tableName == prefix ? "table_\(index)" : tableName
+            while !taken.insert(name).inserted { name += "_\(index)" }
+            return name
+        }
     }
 
     /// Makes names unique: the number of the column is added to empty and repeated names.
@@ -212,7 +263,7 @@ struct RealmSchemaReader {
         case .decimal: .decimal
         case .objectId: .objectId
         case .uuid: .uuid
-        case .link, .linkList: .link(column.targetTable.map { className(tops.all[$0].name) } ?? "")
+        case .link, .linkList: .link(column.targetTable.map { tops.classNames[$0] } ?? "")
         case .subtable: .rows
         default: .any
         }
@@ -342,7 +393,8 @@ struct RealmSchemaReader {
 
     /// The primary key properties by table name. The table `pk` has a row for each class.
     private func primaryKeys(_ tops: TableTops) throws(RealmFileError) -> [String: String] {
-        guard isLegacy, let top = tops.all.first(where: { $0.name == "pk" }) else { return [:] }
+        guard isLegacy, let index = tops.names.firstIndex(of: "pk") else { return [:] }
+        let top = try tops.all[index].get()
         let spec = try legacySpec(top.elements[0], top.node, tops)
         guard let table = spec.names.firstIndex(of: "pk_table"), let property = spec.names.firstIndex(of: "pk_property")
         else { return [:] }

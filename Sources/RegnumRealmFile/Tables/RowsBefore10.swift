@@ -35,6 +35,13 @@ struct RowsBefore10 {
         self.columns = cursors
     }
 
+    /// Moves to row `row`: the next run begins with it. The table must have that row, and the iteration must not have
+    /// begun.
+    mutating func seek(_ row: Int) throws(RealmFileError) {
+        for index in columns.indices { try columns[index].seek(reader, row) }
+        nextRow = row
+    }
+
     /// The next run, or nil after the last row.
     mutating func next() throws(RealmFileError) -> Run? {
         guard !columns.isEmpty else { return nil }
@@ -154,6 +161,25 @@ struct LegacyColumn {
 
     mutating func skip(_ count: Int) { offset += count }
 
+    /// Skips the elements before `row`, without reading their leaves. The column must be new.
+    mutating func seek(_ reader: NodeReader, _ row: Int) throws(RealmFileError) {
+        if let before = try leaves?.seek(row) {
+            readCount = before
+            if let count = try nanoseconds?.seek(before) {
+                try fillNanoseconds(reader, before - count)
+                guard pendingNanoseconds.count >= before - count else {
+                    throw .damaged(root, "a column of dates lacks nanoseconds")
+                }
+                pendingNanoseconds.removeFirst(before - count)
+            }
+            try fill(reader)
+            offset = row - before
+        } else {
+            offset = row
+        }
+        guard left > 0 else { throw .damaged(root, "a column lacks row \(row)") }
+    }
+
     func value(_ reader: NodeReader, _ row: Int) throws(RealmFileError) -> RealmFileValue {
         switch leaf {
         case .values(let values): return values[offset + row]
@@ -207,12 +233,17 @@ struct LegacyColumn {
 
     private mutating func dates(_ reader: NodeReader, _ node: Node) throws(RealmFileError) -> Leaf {
         let seconds = try reader.integersOrNull(node)
-        while pendingNanoseconds.count < seconds.count, let next = try nanoseconds?.next() {
-            pendingNanoseconds += try reader.integers(next)
-        }
+        try fillNanoseconds(reader, seconds.count)
         let taken = Array(pendingNanoseconds.prefix(seconds.count))
         pendingNanoseconds.removeFirst(taken.count)
         return .values(try reader.dates(seconds, taken, node))
+    }
+
+    /// Reads leaves until at least `count` nanoseconds are pending, or all are read.
+    private mutating func fillNanoseconds(_ reader: NodeReader, _ count: Int) throws(RealmFileError) {
+        while pendingNanoseconds.count < count, let next = try nanoseconds?.next() {
+            pendingNanoseconds += try reader.integers(next)
+        }
     }
 
     /// The value of a table within a table: a list if it has one column.

@@ -14,6 +14,7 @@ final class DatabaseSource: ObjectSource {
     let replacedTextCount = 0
     let deletedLinkCount = 0
     let omissions: [String] = []
+    let omittedObjectCount = 0
 
     init(_ session: Session) {
         self.session = session

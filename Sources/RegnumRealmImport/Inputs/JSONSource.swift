@@ -18,6 +18,7 @@ final class JSONSource: ObjectSource {
     let replacedTextCount = 0
     let deletedLinkCount = 0
     let omissions: [String] = []
+    let omittedObjectCount = 0
     private let path: String
     private let reader: LineReader
     private var hasSchema = false

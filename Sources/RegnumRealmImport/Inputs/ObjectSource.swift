@@ -54,9 +54,11 @@ protocol ObjectSource: AnyObject {
     var replacedTextCount: Int { get }
     /// The number of links read so far whose target was deleted on another device.
     var deletedLinkCount: Int { get }
-    /// A sentence for each table of the file that is not among `classes`.
+    /// A sentence for each table of the file that is not among `classes`, or has another name there.
     var omissions: [String] { get }
-    /// Returns the index in `classes` for the table number of a `RealmFileLink`; nil if the table belongs to no class.
+    /// The number of objects of the tables that are not among `classes`.
+    var omittedObjectCount: Int { get }
+    /// Returns the index in `classes` for the table number of a `RealmFileLink`; nil if the table is left out.
     func classIndex(ofTable table: Int) -> Int?
     /// Returns a cursor before the first object of the class at `index` in `classes`.
     func objects(ofClass index: Int) throws -> Cursor
@@ -75,8 +77,10 @@ final class RealmFileSource: ObjectSource {
     private let tables: [RealmFileTable]
     private var indexes: [Int: Int] = [:]
 
-    /// Throws `.damaged` if two classes, or two properties of one class, have the same name.
+    /// Throws `.damaged` if a table cannot be read, or if two classes, or two properties of one class, have the same
+    /// name.
     init(_ file: RealmFile, path: String) throws(RealmFileError) {
+        if let damage = file.tables.lazy.compactMap(\.damage).first { throw damage }
         self.file = file
         tables = file.tables.filter(\.isCarriedOver)
         classes = tables.map { SourceClass($0) }
@@ -88,8 +92,7 @@ final class RealmFileSource: ObjectSource {
     var replacedTextCount: Int { file.replacedTextCount }
     var deletedLinkCount: Int { file.deletedLinkCount }
     var omissions: [String] { file.omissions }
-    /// True if objects of the file are not among those of `classes`.
-    var omitsObjects: Bool { file.omittedTables.contains { $0.objectCount > 0 } }
+    var omittedObjectCount: Int { file.omittedObjectCount }
     func classIndex(ofTable table: Int) -> Int? { indexes[table] }
     func objects(ofClass index: Int) -> RealmFileCursor { file.objects(of: tables[index]) }
 }
@@ -98,19 +101,19 @@ extension RealmFile {
     /// The tables that are not carried over, except those in which Realm keeps its own state.
     fileprivate var omittedTables: [RealmFileTable] { tables.filter { !$0.isInternal && !$0.isCarriedOver } }
 
-    /// A sentence for each table that is not carried over.
+    /// The number of objects of the tables that are not carried over.
+    var omittedObjectCount: Int { omittedTables.reduce(0) { $0 + SourceClass.objectCount(of: $1) } }
+
+    /// A sentence for each table that is not carried over, or under another name than its own.
     var omissions: [String] {
-        omittedTables.map { table in
-            if !table.isClass || table.name.isEmpty {
-                return
-                    "Table '\(table.tableName)' with \(table.objectCount) objects belongs to no class and is left out."
-            }
-            if table.kind == .asymmetric {
-                return
-                    "Class '\(table.name)' is asymmetric and is left out: its \(table.objectCount) objects wait to be sent."
-            }
-            return "Class '\(table.name)' belongs to Realm's synchronisation and is left out."
+        let omitted = omittedTables.map { table in
+            table.kind == .asymmetric
+                ? "Class '\(table.name)' is asymmetric and is left out: its \(table.objectCount) objects wait to be sent."
+                : "Class '\(table.name)' belongs to Realm's synchronisation and is left out."
         }
+        let renamed = tables.filter { $0.isCarriedOver && !$0.isClass && $0.name != $0.tableName }
+        return omitted
+            + renamed.map { "Table '\($0.tableName)' belongs to no class. It becomes class '\($0.name)'." }
     }
 }
 
@@ -130,11 +133,13 @@ extension SourceClass {
         }
     }
 
+    /// A damaged file may claim any count: the clamp keeps sums of counts from overflowing.
+    static func objectCount(of table: RealmFileTable) -> Int { min(max(table.objectCount, 0), 1 << 40) }
+
     init(_ table: RealmFileTable) {
         name = table.name
         kind = table.kind
-        // A damaged file may claim any count: the clamp keeps sums of counts from overflowing.
-        objectCount = min(max(table.objectCount, 0), 1 << 40)
+        objectCount = Self.objectCount(of: table)
         properties = table.properties.map { property in
             SourceProperty(
                 name: property.name, storedName: property.storedName, type: property.type,

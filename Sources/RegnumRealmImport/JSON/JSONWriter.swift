@@ -22,7 +22,7 @@ internal import RegnumSystem
 internal import RegnumRealmFile
 
 struct JSONWriter {
-    /// Returns the name of the class for the table number of a link; nil if the table belongs to no class.
+    /// Returns the name of the class for the table number of a link; nil if the table is left out.
     let className: (Int) -> String?
     /// Called with the reason if a value cannot be written unchanged.
     let lose: (String) -> Void

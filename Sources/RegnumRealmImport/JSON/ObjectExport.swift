@@ -12,11 +12,14 @@ public struct ObjectJSONReport: Sendable, Equatable, CustomStringConvertible {
     public internal(set) var lossCount = 0
     /// The first `RealmFileImportReport.lossLimit` of these values, in the order in which they were written.
     public internal(set) var losses: [RealmFileImportReport.Loss] = []
-    /// A sentence for each table of a file in Realm's format that was left out.
+    /// A sentence for each table of a file in Realm's format that was left out, or belongs to no class and has another
+    /// name than in the file.
     public internal(set) var notes: [String] = []
+    /// The number of objects of the tables that were left out; 0 if the caller has named the classes to export.
+    public internal(set) var omittedObjectCount = 0
 
-    /// True if each value was written unchanged. O(1).
-    public var isComplete: Bool { lossCount == 0 }
+    /// True if each object was written, and each value unchanged. O(1).
+    public var isComplete: Bool { lossCount == 0 && omittedObjectCount == 0 }
 
     /// The report as text: the number of objects, a line for each of the first 1,000 losses, and the notes.
     public var description: String {
@@ -33,6 +36,7 @@ final class ObjectExport<Source: ObjectSource> {
     private let source: Source
     /// The indexes of the exported classes.
     private let places: [Int]
+    private let exportsAll: Bool
     private let withSchema: Bool
     private let path: String
     private let watch: ImportWatch
@@ -53,6 +57,7 @@ final class ObjectExport<Source: ObjectSource> {
         self.source = source
         self.withSchema = withSchema
         self.path = path
+        exportsAll = classNames == nil
         places = source.classes.indices.filter { classNames?.contains(source.classes[$0].name) ?? true }
         watch = ImportWatch(objects: places.reduce(0) { $0 + source.classes[$1].objectCount }, passes: 1, progress)
     }
@@ -64,6 +69,7 @@ final class ObjectExport<Source: ObjectSource> {
             buffer.append(contentsOf: Array((schema + "\n").utf8))
         }
         report.notes = source.omissions
+        if exportsAll { report.omittedObjectCount = source.omittedObjectCount }
         for place in places { try export(place, write) }
         try watch.finish()
         if !buffer.isEmpty { try write(buffer) }

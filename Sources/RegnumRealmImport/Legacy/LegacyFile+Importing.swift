@@ -171,7 +171,7 @@ struct LegacySwap {
         ).run(into: new)
         try report?(made)
         // If something was lost or left out, the old file is the only complete copy: keep it.
-        if keepsOriginal || !made.isComplete || source.omitsObjects { try keepOriginal(old.identity) }
+        if keepsOriginal || !made.isComplete { try keepOriginal(old.identity) }
         guard try State(old) == before else {
             throw Realm.Error(
                 .fail, .busy,
