@@ -39,13 +39,16 @@ struct ChangeEvent: Codable, Sendable, Hashable {
 
 extension EntryStore {
     /// An answer that goes on until the client closes the connection, the service stops, or `limit` events are sent.
-    /// All clients share the work of finding changes. One that reads too slowly receives a reset.
+    /// All clients share the work of finding changes. One that reads too slowly receives a reset. One that connects
+    /// again receives none if nothing has changed since the last event that it has seen.
     func events(for request: Request, limit: Int?) -> Response {
-        let changes = pool.changes { realm in realm.objects(Entry.self) }
+        let changes = pool.changes(contents: false) { realm in realm.objects(Entry.self) }
+        let seen = Self.lastVersion(in: request)
         let body = ResponseBody { writer in
             try await request.body.consumeWithCancellationOnInboundClose { _ in
                 var sent = 0
                 for try await change in changes.cancelOnGracefulShutdown() {
+                    if case .contents = change, change.version == seen { continue }
                     try await writer.write(ByteBuffer(string: try ChangeEvent.text(of: change)))
                     sent += 1
                     if let limit, sent >= limit { break }
@@ -55,5 +58,10 @@ extension EntryStore {
         }
         return Response(
             status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"], body: body)
+    }
+
+    /// The id of the last event that a client has seen before it connects again.
+    private static func lastVersion(in request: Request) -> UInt64? {
+        request.headers.first { $0.name.canonicalName == "last-event-id" }.flatMap { UInt64($0.value) }
     }
 }
