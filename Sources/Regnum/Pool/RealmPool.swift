@@ -87,9 +87,12 @@ public final class RealmPool: Sendable {
         }
     }
 
+    deinit { OpenPool.remove(reading: reading) }
+
     private func setFile(_ database: Database) {
         let open = OpenFile(database)
         file.withLock { $0 = open }
+        OpenPool(open.name, reading: reading, writing: writing).add()
     }
 
     // MARK: Reading and writing
@@ -149,6 +152,7 @@ public final class RealmPool: Sendable {
         await reading.waitForCalls()
         await writing.waitForCalls()
         syncs.end()
+        OpenPool.remove(reading: reading)
         file.withLock { $0 = nil }
         for reader in readers { await reader.close() }
         await writer.close()
