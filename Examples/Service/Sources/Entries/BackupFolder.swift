@@ -6,7 +6,7 @@ import Hummingbird
 import RealmSwift
 
 actor BackupFolder {
-    /// The number of copies that are kept: whoever may ask for copies cannot fill the disk with them.
+    /// The number of copies that are kept, so that clients cannot fill the disk with them.
     static let kept = 3
 
     nonisolated let folder: URL

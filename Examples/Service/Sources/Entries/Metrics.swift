@@ -7,7 +7,7 @@ import RealmSwift
 extension EntryStore {
     /// Needs neither a reader nor the writer, so it also answers while the database is overloaded.
     func metrics() throws -> String {
-        let statistics = try statistics()
+        let statistics = try self.statistics()
         var lines: [String] = []
         func add(_ kind: String, _ name: String, _ values: [(labels: String, value: Double)]) {
             lines.append("# TYPE \(name) \(kind)")
