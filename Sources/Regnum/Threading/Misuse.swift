@@ -27,7 +27,7 @@ package func misuse(_ message: String, file: StaticString = #fileID, line: UInt 
 @inline(never)
 package func misuse(_ error: EngineError, file: StaticString = #fileID, line: UInt = #line) -> Never {
     DamageHandler.beforeEnd(error)
-    misuse(error.lastWords, file: file, line: line)
+    end(error.lastWords, file: file, line: line)
 }
 
 /// Reports that a Realm cannot be opened, in a call that cannot throw; `message` contains the message of `error`.
@@ -36,7 +36,14 @@ package func misuse(
     _ message: String, becauseOf error: any Error, file: StaticString = #fileID, line: UInt = #line
 ) -> Never {
     DamageHandler.beforeEnd(error)
-    misuse(message, file: file, line: line)
+    end(message, file: file, line: line)
+}
+
+/// Ends the program without the line of the call: no line of the program is wrong, and finding it takes memory, of which
+/// there may be none left.
+private func end(_ message: String, file: StaticString, line: UInt) -> Never {
+    MisuseHook.handler?(message)
+    fatalError(message, file: file, line: line)
 }
 
 /// Runs engine calls whose errors the public API cannot throw.
