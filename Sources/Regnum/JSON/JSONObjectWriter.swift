@@ -132,7 +132,8 @@ struct JSONObjectWriter {
 
     /// Returns a text, which has four digits for the year; seconds since 1970 for a date in another year.
     private static func date(_ date: Date) throws(JSONObjectError) -> JSONTree {
-        try JSONDate.text(of: date).map { .text($0) } ?? number(date.timeIntervalSince1970)
+        guard let text = JSONDate.text(of: date) else { return try number(date.timeIntervalSince1970) }
+        return .text(text)
     }
 
     /// Returns the primary key of an object that has one, otherwise the object itself.
