@@ -20,9 +20,13 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-async-algorithms.git", from: "1.0.2"),
     ],
     targets: [
-        .target(name: "Entries", dependencies: libraries, swiftSettings: settings),
+        .target(
+            name: "Entries",
+            dependencies: [.product(name: "AsyncAlgorithms", package: "swift-async-algorithms")] + libraries,
+            swiftSettings: settings),
         .executableTarget(name: "service", dependencies: ["Entries"] + libraries, swiftSettings: settings),
         .testTarget(
             name: "EntriesTests",

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the statistics of all open files from time to time, sends them as metrics, and logs versions that are kept for
 // a long time. So metrics cost the operations nothing. Each increase of a count is taken under the lock, by one
-// collection, and sent without it: the receivers are code of the program, and may use Realms.
+// collection, and sent without it: the receivers are code of the program, and may use Realms. `PoolCollector.swift` does
+// the same for pools.
 
 #if Observability
     internal import CoreMetrics
@@ -14,7 +15,7 @@
 
     /// Thread-safe.
     final class MetricsCollector: Sendable {
-        private struct Known {
+        struct KnownFile {
             let file: OpenFile
             /// The counts that were sent, or are being sent.
             var sent = RealmStatistics.Totals()
@@ -22,6 +23,12 @@
             var isOpen = true
             /// True if the opening of the file was logged, or was before the start.
             var isAnnounced = false
+        }
+
+        /// The counts that a collector has sent, with which the next one goes on.
+        struct Sent {
+            var files: [ObjectIdentifier: KnownFile] = [:]
+            var pools: [ObjectIdentifier: PoolCollector.KnownPool] = [:]
         }
 
         /// A version that is kept by the same holder.
@@ -38,7 +45,7 @@
         }
 
         private struct State {
-            var known: [ObjectIdentifier: Known] = [:]
+            var known: [ObjectIdentifier: KnownFile] = [:]
             /// By name: a file that is opened again continues its metrics.
             var counters: [String: FileCounters] = [:]
             var gauges: [String: FileGauges] = [:]
@@ -48,29 +55,37 @@
             /// Adds a file, unless it was closed: then its counts may have been sent.
             mutating func add(_ file: OpenFile, isAnnounced: Bool = false) {
                 if isStopped || known[file.id] != nil || file.isClosed { return }
-                known[file.id] = Known(file: file, isAnnounced: isAnnounced)
+                known[file.id] = KnownFile(file: file, isAnnounced: isAnnounced)
             }
         }
 
         private let options: RealmObservability.Options
         private let factory: any MetricsFactory
+        private let pools: PoolCollector
         private let state = Lock(State())
-        private let isStopped = Atomic(false)
+        /// Written with the lock held: true from `begin` to `stop`.
+        private let isRunning = Atomic(false)
 
         init(_ options: RealmObservability.Options) {
             self.options = options
             factory = options.metrics ?? MetricsSystem.factory
+            pools = PoolCollector(factory)
         }
 
-        /// Collects at each interval until `stop`.
-        func begin() {
+        /// Collects at each interval until `stop`. Goes on after the counts that the former collector has sent, if there
+        /// is one. Counts of operations before the first start are not sent.
+        func begin(after former: MetricsCollector?) {
+            let sent = former?.stop()
             let files = OpenFile.all
-            // Counts of operations before the start are not sent.
+            pools.begin(after: sent?.pools)
             state.withLock { state in
-                for file in files where state.known[file.id] == nil {
+                if state.isStopped { return }
+                for (id, known) in sent?.files ?? [:] { state.known[id] = known }
+                for file in files where sent == nil && state.known[file.id] == nil {
                     state.add(file, isAnnounced: true)
                     state.known[file.id]?.sent = file.totals
                 }
+                isRunning.store(true, ordering: .releasing)
             }
             if options.interval > .zero { collectLater() }
         }
@@ -78,16 +93,18 @@
         private func collectLater() {
             let delay = DispatchTimeInterval.nanoseconds(Int(clamping: options.interval.nanoseconds))
             DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + delay) { [weak self] in
-                guard let self, !self.isStopped.load(ordering: .relaxed) else { return }
+                guard let self, self.isRunning.load(ordering: .relaxed) else { return }
                 self.collect()
                 self.collectLater()
             }
         }
 
-        func stop() {
-            if isStopped.exchange(true, ordering: .relaxed) { return }
+        /// Sends the counts once more. Returns the counts that were sent.
+        @discardableResult
+        func stop() -> Sent {
             collect()
             let last = state.withLock { state in
+                isRunning.store(false, ordering: .relaxed)
                 let last = state
                 state = State()
                 state.isStopped = true
@@ -95,6 +112,7 @@
             }
             for gauges in last.gauges.values { gauges.destroy() }
             for counters in last.counters.values { counters.destroy() }
+            return Sent(files: last.known, pools: pools.stop())
         }
 
         /// Remembers a file that was opened, so that its counts are sent even if it is closed soon. Returns true for
@@ -108,7 +126,9 @@
             }
         }
 
+        /// Does nothing before `begin`, when it does not know yet which counts were sent, and after `stop`.
         func collect() {
+            if !isRunning.load(ordering: .acquiring) { return }
             let open = OpenFile.all
             let files = state.withLock { state in
                 for file in open { state.add(file) }
@@ -116,6 +136,7 @@
             }
             for file in files { send(file) }
             destroyUnused()
+            pools.collect()
             logPins(of: files)
         }
 

@@ -62,8 +62,7 @@
         public static func start(_ options: Options = Options()) {
             let collector = MetricsCollector(options)
             let recorder = OperationRecorder(options, collector)
-            exchange(collector, recorder)?.stop()
-            collector.begin()
+            collector.begin(after: exchange(collector, recorder))
         }
 
         /// Sends the metrics once more, and stops reporting. Operations that are running are still reported.

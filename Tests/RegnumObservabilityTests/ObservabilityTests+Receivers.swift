@@ -10,6 +10,7 @@
     import MetricsTestKit
     import RealmSwift
     import RegnumObservability
+    import Synchronization
     import Testing
 
     class Badge: Object {
@@ -69,6 +70,60 @@
         func destroyCounter(_ handler: any CounterHandler) { metrics.destroyCounter(handler) }
         func destroyRecorder(_ handler: any RecorderHandler) { metrics.destroyRecorder(handler) }
         func destroyTimer(_ handler: any TimerHandler) { metrics.destroyTimer(handler) }
+    }
+
+    private struct PoolRefusal: Error {}
+
+    /// Passes metrics on, and commits to a file when a counter is next incremented.
+    private final class CommittingMetrics: MetricsFactory {
+        let metrics = TestMetrics()
+        private let configuration: Realm.Configuration
+        private let isDue = Atomic(false)
+
+        init(_ configuration: Realm.Configuration) { self.configuration = configuration }
+
+        func commitsOnNextIncrement() { isDue.store(true, ordering: .relaxed) }
+
+        fileprivate func didIncrement() {
+            if !isDue.exchange(false, ordering: .relaxed) { return }
+            do {
+                let realm = try Realm(configuration: configuration)
+                try realm.write { realm.add(Walker(value: ["id": 2])) }
+            } catch { Issue.record(error) }
+        }
+
+        private final class CommittingCounter: CounterHandler {
+            private let counter: any CounterHandler
+            private let owner: CommittingMetrics
+
+            init(_ counter: any CounterHandler, _ owner: CommittingMetrics) {
+                (self.counter, self.owner) = (counter, owner)
+            }
+
+            func increment(by amount: Int64) {
+                counter.increment(by: amount)
+                owner.didIncrement()
+            }
+
+            func reset() { counter.reset() }
+        }
+
+        func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+            CommittingCounter(metrics.makeCounter(label: label, dimensions: dimensions), self)
+        }
+
+        func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
+            metrics.makeRecorder(label: label, dimensions: dimensions, aggregate: aggregate)
+        }
+
+        func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+            metrics.makeTimer(label: label, dimensions: dimensions)
+        }
+
+        // The totals of destroyed counters are needed.
+        func destroyCounter(_ handler: any CounterHandler) {}
+        func destroyRecorder(_ handler: any RecorderHandler) {}
+        func destroyTimer(_ handler: any TimerHandler) {}
     }
 
     extension ObservabilityTests {
@@ -175,6 +230,63 @@
                 #expect(stage.counter("regnum_commits", of: statistics.name) == statistics.commits)
                 #expect(stage.counter("regnum_queries", of: statistics.name) == statistics.queries)
             }
+        }
+
+        /// The new collector once began with the counts at that moment, although the former one had sent older ones.
+        @Test("A restart loses no count, although operations go on between the last report and the next one")
+        func restarted() throws {
+            try Stage.run { stage in
+                let realm = try stage.open()
+                try realm.write { realm.add(Walker()) }
+                let factory = CommittingMetrics(stage.configuration)
+                var options = RealmObservability.Options(logger: nil)
+                options.metrics = factory
+                options.tracer = stage.tracer
+                options.interval = .zero
+                // The collector of the stage sends the commits so far to its own factory.
+                RealmObservability.start(options)
+                let before = realm.statistics.commits
+                try realm.write { realm.add(Walker(value: ["id": 1])) }
+                // The collector that ends sends this commit; its receiver then makes another one.
+                factory.commitsOnNextIncrement()
+                RealmObservability.start(options)
+                RealmObservability.collect()
+                let statistics = realm.statistics
+                #expect(statistics.commits == before + 2)
+                let sent = factory.metrics.counterTotal(
+                    label: "regnum_commits", dimensions: [("file", statistics.name)])
+                #expect(Int(sent) == 2)
+            }
+        }
+
+        @Test("The calls of pools are counted by file and kind, and their states are gauges")
+        func pools() async throws {
+            let metrics = TestMetrics()
+            var options = RealmObservability.Options(logger: nil)
+            options.metrics = metrics
+            options.interval = .zero
+            RealmObservability.start(options)
+            defer { RealmObservability.stop() }
+            let name = UUID().uuidString
+            let pool = try await RealmPool(
+                configuration: Realm.Configuration(inMemoryIdentifier: name, objectTypes: [Walker.self]), readers: 1)
+            func calls(_ label: String, _ call: String) -> Int {
+                Int(metrics.counterTotal(label: "regnum_pool_" + label, dimensions: [("file", name), ("call", call)]))
+            }
+            for id in 0..<3 { try await pool.write { realm in realm.add(Walker(value: ["id": id])) } }
+            await #expect(throws: PoolRefusal.self) { try await pool.read { _ in throw PoolRefusal() } }
+            RealmObservability.collect()
+            #expect(calls("completed_calls", "write") == 3 && calls("failed_calls", "read") == 1)
+            #expect(calls("run_nanoseconds", "write") > 0 && calls("completed_calls", "read") == 0)
+            let dimensions = [("file", name), ("call", "read")]
+            let running = try metrics.expectRecorder("regnum_pool_running_calls", dimensions)
+            #expect(running.lastValue == 0)
+            // The last calls are sent after the end of the pool too.
+            _ = try await pool.read { realm in realm.objects(Walker.self).count }
+            await pool.close()
+            RealmObservability.collect()
+            RealmObservability.collect()
+            #expect(calls("completed_calls", "read") == 1 && calls("completed_calls", "write") == 3)
         }
     }
 #endif

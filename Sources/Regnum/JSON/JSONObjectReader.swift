@@ -160,8 +160,7 @@ package struct JSONObjectReader {
         guard refusesUnknownCases ? property.represents(value) : property.accepts(value) else {
             throw JSONObjectError("\(Self.shown(json)) is no value of the property's type")
         }
-        // Converted to Float only after it is known to fit.
-        return property.shape.type == .float ? Float(value as? Double ?? 0) : value
+        return value
     }
 
     private func link(
@@ -200,18 +199,20 @@ extension JSONObjectReader {
         switch (type, json) {
         case (.bool, .bool(let value)): return value
         case (.int, .number(let text)):
-            if let number = Self.whole(text) { return number }
-        case (.float, .number(let text)), (.double, .number(let text)):
-            if let number = Double(text), number.isFinite { return number }
+            if let number = JSONNumber.int(text) { return number }
+        case (.float, .number(let text)):
+            if let number = JSONNumber.binary(text, as: Float.self) { return number }
+        case (.double, .number(let text)):
+            if let number = JSONNumber.binary(text, as: Double.self) { return number }
         case (.decimal128, .number(let text)), (.decimal128, .string(let text)):
-            if property.accepts(text), let number = try? Decimal128(string: text) { return number }
+            if property.accepts(text), let number = JSONNumber.decimal(text) { return number }
         case (.string, .string(let text)): return text
         case (.data, .string(let text)):
             if let data = Data(base64Encoded: text) { return data }
         case (.date, .number(let text)):
             if let seconds = Double(text), abs(seconds) < 9.2e18 { return Date(timeIntervalSince1970: seconds) }
         case (.date, .string(let text)):
-            if let date = Self.date(text) { return date }
+            if let date = JSONDate.date(text) { return date }
         case (.UUID, .string(let text)):
             if let uuid = UUID(uuidString: text) { return uuid }
         case (.objectId, .string(let text)):
@@ -230,7 +231,7 @@ extension JSONObjectReader {
         case .bool: "true or false"
         case .int: isNumber ? "a whole number that fits the type" : "a whole number"
         case .float, .double: isNumber ? "a number that fits the type" : "a number"
-        case .decimal128: "a decimal number"
+        case .decimal128: isNumber ? "a decimal number with up to 34 digits" : "a decimal number"
         case .string: "a text"
         case .data: "base64"
         case .date:
@@ -241,26 +242,14 @@ extension JSONObjectReader {
         }
     }
 
-    private static func date(_ text: String) -> Date? {
-        (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
-            ?? (try? Date(text, strategy: .iso8601))
-    }
-
-    /// The number as an Int; nil if it has a fraction, or if an Int cannot hold it. 3.0 and 2e3 are whole numbers.
-    private static func whole(_ text: String) -> Int? {
-        if let number = Int(text) { return number }
-        // A larger Double may be a rounded number.
-        guard let number = Double(text), abs(number) < 0x1p53 else { return nil }
-        return Int(exactly: number)
-    }
-
-    /// A value of any type. A number without a fraction and an exponent is an Int, or a decimal if an Int cannot hold
-    /// it; any other is a Double.
+    /// A value of any type.
     private static func any(_ json: JSONValue, _ depth: Int) throws(JSONObjectError) -> Any {
         switch json {
         case .null: return NSNull()
         case .bool(let value): return value
-        case .number(let text): return try anyNumber(text)
+        case .number(let text):
+            if let number = JSONNumber.any(text) { return number }
+            throw JSONObjectError("must be a number that can be stored, not \(shown(json))")
         case .string(let text):
             if text.utf8.count > ByteLimits.string { throw JSONObjectError("a text is too long to be stored") }
             return text
@@ -279,17 +268,6 @@ extension JSONObjectReader {
             }
             return entries
         }
-    }
-
-    private static func anyNumber(_ text: String) throws(JSONObjectError) -> Any {
-        if let number = Int(text) { return number }
-        let isWhole = !text.contains { $0 == "." || $0 == "e" || $0 == "E" }
-        // A decimal has up to 34 digits.
-        if isWhole, text.utf8.count <= 34, let number = try? Decimal128(string: text) { return number }
-        guard let number = Double(text), number.isFinite else {
-            throw JSONObjectError("must be a number that can be stored, not \(shown(.number(text)))")
-        }
-        return number
     }
 
     private static func check(depth: Int) throws(JSONObjectError) {

@@ -130,11 +130,10 @@ struct JSONObjectWriter {
         return .number(value)
     }
 
-    /// Returns an ISO 8601 text, which has four digits for the year; seconds since 1970 for a date in another year.
+    /// Returns a text, which has four digits for the year; seconds since 1970 for a date in another year.
     private static func date(_ date: Date) throws(JSONObjectError) -> JSONTree {
-        let seconds = date.timeIntervalSince1970
-        guard seconds >= -62_135_596_800, seconds < 253_402_300_799 else { return try number(seconds) }
-        return .text(Date.ISO8601FormatStyle(includingFractionalSeconds: true).format(date))
+        guard let text = JSONDate.text(of: date) else { return try number(date.timeIntervalSince1970) }
+        return .text(text)
     }
 
     /// Returns the primary key of an object that has one, otherwise the object itself.

@@ -11,6 +11,10 @@
 
 internal import RegnumSystem
 
+/// The error of a call whose task was cancelled after the gate had let it in, and before its closure ran. Not the
+/// `CancellationError` of a closure, with which the call fails.
+struct CancelledInside: Error {}
+
 final class PoolGate: Sendable {
     /// One task's way through the gate.
     final class Pass: @unchecked Sendable {
@@ -159,13 +163,23 @@ final class PoolGate: Sendable {
         next?.continuation.resume()
     }
 
-    /// Ends the call: releases the slot, if it is still held, and counts the call.
-    func end(_ pass: Pass, hasFailed: Bool) {
+    /// Ends a call that has returned a result.
+    func end(_ pass: Pass) { end(pass, \.completed) }
+
+    /// Ends a call that has thrown an error. Returns the error for its caller.
+    func end(_ pass: Pass, with error: any Error) -> any Error {
+        let isCancelled = error is CancelledInside
+        end(pass, isCancelled ? \.cancelled : \.failed)
+        return isCancelled ? CancellationError() : error
+    }
+
+    /// Releases the slot, if it is still held, and counts the call.
+    private func end(_ pass: Pass, _ count: WritableKeyPath<RealmPool.Metrics.Activity, Int>) {
         release(pass)
         state.withLock { state in
             state.active -= 1
             state.activity.timeRun += .nanoseconds(MonotonicClock.now() &- pass.since)
-            if hasFailed { state.activity.failed += 1 } else { state.activity.completed += 1 }
+            state.activity[keyPath: count] += 1
         }
         wakeClosers()
     }

@@ -15,7 +15,7 @@ actor PoolObserver {
     private var isClosed = false
     private struct Key: Hashable {
         let query: ObservedQueries.Key
-        let snapshots: Bool
+        let form: PoolForm
     }
     private struct Observation {
         weak var broadcast: PoolBroadcast?
@@ -44,21 +44,21 @@ actor PoolObserver {
             misuse("The changes of a pool are those of the objects of a class: begin with `realm.objects(_:)`.")
         }
         let queries = core.notifier?.queries ?? ObservedQueries()
-        let key = Key(query: queries.key(state.query, of: binding.tableKey), snapshots: source.snapshots)
+        let key = Key(query: queries.key(state.query, of: binding.tableKey), form: source.form)
         if let known = observations[key], let broadcast = known.broadcast {
             // First: if it throws, the listener may join again.
-            let contents = try self.contents(known.reader, core)
+            let contents = try self.contents(known.reader, core, source)
             broadcast.add(listener)
             return (broadcast, contents)
         }
-        let reader = PoolObjectReader(state, binding, snapshots: source.snapshots)
+        let reader = PoolObjectReader(state, binding, source.form)
         let broadcast = PoolBroadcast { [weak self] in Task { [weak self] in await self?.dropEnded() } }
         let observer = PoolResultsObserver(watched, reader, region: watched.region(nil)) { [weak broadcast] update in
             broadcast?.send(update)
         }
         do throws(EngineError) { _ = try observer.begin() } catch { throw core.error("read", error) }
         broadcast.begin(core.observeFromNow(observer))
-        let contents = try self.contents(reader, core)
+        let contents = try self.contents(reader, core, source)
         broadcast.add(listener)
         observations[key] = Observation(broadcast: broadcast, reader: reader)
         return (broadcast, contents)
@@ -66,13 +66,15 @@ actor PoolObserver {
 
     /// The contents for a listener that has lost updates; nil if the pool is closed. Updates after them are sent to it.
     /// A listener whose contents cannot be read has ended.
-    func contents(of broadcast: PoolBroadcast, for listener: PoolListener) throws -> PoolContents? {
+    func contents(
+        of broadcast: PoolBroadcast, for listener: PoolListener, _ source: PoolChangeSource
+    ) throws -> PoolContents? {
         guard let core, let known = observations.values.first(where: { $0.broadcast === broadcast }) else {
             listener.end()
             return nil
         }
         do {
-            let contents = try self.contents(known.reader, core)
+            let contents = try self.contents(known.reader, core, source)
             listener.restart()
             return contents
         } catch {
@@ -89,10 +91,12 @@ actor PoolObserver {
         return made
     }
 
-    private func contents(_ reader: PoolObjectReader, _ core: RealmCore) throws -> PoolContents {
-        do throws(EngineError) {
-            return PoolContents(version: core.session.version, objects: try reader.all())
-        } catch { throw core.error("read", error) }
+    private func contents(
+        _ reader: PoolObjectReader, _ core: RealmCore, _ source: PoolChangeSource
+    ) throws -> PoolContents {
+        let version = core.session.version
+        if !source.contents { return PoolContents(version: version, objects: []) }
+        do throws(EngineError) { return try reader.contents(version) } catch { throw core.error("read", error) }
     }
 
     /// How many observations the commits so far have been compared for, and how many are running; for tests.
@@ -114,34 +118,54 @@ actor PoolObserver {
 }
 
 /// Reads the objects of results as values, at the version that their Realm shows. Confined to the Realm.
-private struct PoolObjectReader {
+private final class PoolObjectReader {
     private let state: ResultsState
     private let binding: ClassBinding
-    private let snapshots: Bool
+    private let form: PoolForm
     /// The column of the primary key.
     private let keyColumn: Int?
+    /// The contents that were read last: hundreds of listeners may ask for those of one version.
+    private var last: PoolContents?
 
-    init(_ state: ResultsState, _ binding: ClassBinding, snapshots: Bool) {
-        (self.state, self.binding, self.snapshots) = (state, binding, snapshots)
+    init(_ state: ResultsState, _ binding: ClassBinding, _ form: PoolForm) {
+        (self.state, self.binding, self.form) = (state, binding, form)
         keyColumn = binding.schema.primaryKey.map { binding.columns[$0] }
     }
 
-    func all() throws(EngineError) -> [PoolObject] {
+    /// All objects at the version that the Realm shows.
+    func contents(_ version: UInt64) throws(EngineError) -> PoolContents {
+        if let last, last.version == version { return last }
         let table = binding.table
+        let decoder = SnapshotReader()
         var objects: [PoolObject] = []
-        for key in state.allKeys() { objects.append(try object(key, at: objects.count, in: table)) }
-        return objects
+        for key in state.allKeys() { objects.append(try object(key, at: objects.count, in: table, decoder)) }
+        let contents = PoolContents(version: version, objects: objects)
+        last = contents
+        return contents
     }
 
-    func object(_ key: ObjectKey, at position: Int, in table: Table) throws(EngineError) -> PoolObject {
+    /// Frees the memory of the contents that were read last. Call when they have changed.
+    func dropContents() { last = nil }
+
+    /// An object at the version that the Realm shows. `decoder` belongs to the objects of one call.
+    func object(
+        _ key: ObjectKey, at position: Int, in table: Table, _ decoder: SnapshotReader
+    ) throws(EngineError) -> PoolObject {
         PoolObject(
             position: position, primaryKey: try primaryKey(of: key, in: table),
-            snapshot: snapshots ? binding.makeAccessor(key).snapshot() : nil)
+            snapshot: form.snapshots ? binding.makeAccessor(key).snapshot() : nil,
+            decoded: form.valueType.map { decoded(key, as: $0, decoder) })
+    }
+
+    private func decoded<Value: Decodable & Sendable>(
+        _ key: ObjectKey, as type: Value.Type, _ decoder: SnapshotReader
+    ) -> Result<any Sendable, any Error> {
+        Result { try decoder.value(binding.makeAccessor(key), as: type) }
     }
 
     /// An object that may exist only in the older version, to which `table` belongs.
     func deleted(_ key: ObjectKey, at position: Int, in table: Table) throws(EngineError) -> PoolObject {
-        PoolObject(position: position, primaryKey: try primaryKey(of: key, in: table), snapshot: nil)
+        PoolObject(position: position, primaryKey: try primaryKey(of: key, in: table), snapshot: nil, decoded: nil)
     }
 
     private func primaryKey(of key: ObjectKey, in table: Table) throws(EngineError) -> SnapshotValue? {
@@ -186,6 +210,7 @@ private final class PoolResultsObserver: ChangeObserver {
     func revive(in home: _RealmHome) {}
 
     func advance(_ walk: RegionTraversal, isLocal: Bool) throws(EngineError) -> (() -> Void)? {
+        reader.dropContents()
         let modified = try region.map { region throws(EngineError) in try walk.modified(region) } ?? []
         guard let changes = try elements?.advance(walk, modified: modified), !changes.isEmpty,
             let table = watched.elements?.tableKey, let older = walk.older.table(table),
@@ -206,10 +231,11 @@ private final class PoolResultsObserver: ChangeObserver {
     private func objects(
         _ positions: [Int], _ session: Session, _ table: Table
     ) throws(EngineError) -> [PoolObject] {
+        let decoder = SnapshotReader()
         var found: [PoolObject] = []
         for position in positions {
             guard let key = try elements?.key(at: position, in: session) else { continue }
-            found.append(try reader.object(key, at: position, in: table))
+            found.append(try reader.object(key, at: position, in: table, decoder))
         }
         return found
     }

@@ -19,7 +19,7 @@ actor PoolReader {
     }
 
     /// Opens the Realm, unless it is open. Throws `Realm.Error`.
-    func open() throws { _ = try opened() }
+    func open() throws -> Database { try opened().settings.database }
 
     private func opened() throws -> RealmCore {
         if let core { return core }
@@ -35,7 +35,7 @@ actor PoolReader {
         _ pass: PoolGate.Pass, _ gate: PoolGate, _ body: @Sendable (Realm) throws -> Result
     ) throws -> Result {
         defer { gate.release(pass) }
-        try Task.checkCancellation()
+        if Task.isCancelled { throw CancelledInside() }
         let core = try opened()
         try core.advanceOrThrow()
         return try body(Realm(core: core))

@@ -44,7 +44,7 @@ actor PoolWriter {
     func write<Result: Sendable>(
         _ pass: PoolGate.Pass, _ gate: PoolGate, _ body: @Sendable (Realm) throws -> Result
     ) async throws -> Result {
-        try Task.checkCancellation()
+        if Task.isCancelled { throw CancelledInside() }
         let core = try opened()
         if try !core.beginAsync() { try await beginInTurn(core) }
         // No suspension from here to the commit.
@@ -73,7 +73,7 @@ actor PoolWriter {
             turns.missed(turn)
         }
         turns.cancel(turn)
-        throw CancellationError()
+        throw CancelledInside()
     }
 
     private static func run<Result>(_ body: (Realm) throws -> Result, in core: RealmCore) throws -> Result {

@@ -46,6 +46,8 @@ public final class RealmPool: Sendable {
     let observer: PoolObserver
     private let syncs = SyncCount()
     private let endings = Lock<Endings>(Endings())
+    /// Nil after `close`.
+    private let file = Lock<OpenFile?>(nil)
 
     /// The number of readers if none is given: one for each processor, at least two.
     public static var defaultReaderCount: Int { max(2, ProcessInfo.processInfo.activeProcessorCount) }
@@ -77,10 +79,20 @@ public final class RealmPool: Sendable {
         // A read-only file has no writer, and is opened here for its errors. All readers, because each of them stays at
         // the version that it opens.
         if configuration.readOnly {
-            for reader in self.readers { try await reader.open() }
+            for reader in self.readers { setFile(try await reader.open()) }
         } else {
-            syncs.begin(try await writer.open())
+            let database = try await writer.open()
+            setFile(database)
+            syncs.begin(database)
         }
+    }
+
+    deinit { OpenPool.remove(reading: reading) }
+
+    private func setFile(_ database: Database) {
+        let open = OpenFile(database)
+        file.withLock { $0 = open }
+        OpenPool(open.name, reading: reading, writing: writing).add()
     }
 
     // MARK: Reading and writing
@@ -95,11 +107,10 @@ public final class RealmPool: Sendable {
         let pass = try await reading.enter()
         do {
             let result = try await readers[pass.slot].read(pass, reading, body)
-            reading.end(pass, hasFailed: false)
+            reading.end(pass)
             return result
         } catch {
-            reading.end(pass, hasFailed: true)
-            throw error
+            throw reading.end(pass, with: error)
         }
     }
 
@@ -116,11 +127,10 @@ public final class RealmPool: Sendable {
         let pass = try await writing.enter()
         do {
             let result = try await writer.write(pass, writing, body)
-            writing.end(pass, hasFailed: false)
+            writing.end(pass)
             return result
         } catch {
-            writing.end(pass, hasFailed: true)
-            throw error
+            throw writing.end(pass, with: error)
         }
     }
 
@@ -142,6 +152,8 @@ public final class RealmPool: Sendable {
         await reading.waitForCalls()
         await writing.waitForCalls()
         syncs.end()
+        OpenPool.remove(reading: reading)
+        file.withLock { $0 = nil }
         for reader in readers { await reader.close() }
         await writer.close()
     }
@@ -171,6 +183,10 @@ public final class RealmPool: Sendable {
         Metrics(reads: reading.activity, writes: writing.activity, syncs: syncs.count)
     }
 
+    /// Statistics of the pool's file; nil after `close`. Any thread. Needs neither a reader nor the writer, so it is there
+    /// when the pool is overloaded. See `Realm.statistics`.
+    public var statistics: RealmStatistics? { file.withLock { $0 }?.statistics }
+
     /// Counts and times of the calls of a pool, and its syncs.
     public struct Metrics: Sendable, Hashable {
         /// The calls of `read`.
@@ -191,9 +207,9 @@ public final class RealmPool: Sendable {
             public var mostWaiting = 0
             /// Calls that returned a result.
             public var completed = 0
-            /// Calls that threw an error after they had waited.
+            /// Calls that threw an error after they had waited, also a `CancellationError` of the closure.
             public var failed = 0
-            /// Calls whose task was cancelled while they waited.
+            /// Calls whose task was cancelled before their closure ran.
             public var cancelled = 0
             /// Calls that threw `RealmPoolError`.
             public var refused = 0

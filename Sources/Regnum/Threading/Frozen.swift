@@ -21,7 +21,8 @@
 ///
 /// The object's properties can be read by their names: values and collections of values as they are, links as `Frozen`,
 /// lists, sets and linking objects as `FrozenResults`. Any number of tasks may read at the same time. `object` gives
-/// the object itself, for everything else.
+/// the object itself, for everything else: also for a property that a member of this type hides because it has the same
+/// name, such as `object` or `description`. Write `dog.object.description` then.
 ///
 /// It keeps its version of the file as long as it lives, as every frozen object does: `ObjectSnapshot` is a copy that
 /// keeps nothing. Properties that the schema ignores are the exception to the thread rule: read them only if the class

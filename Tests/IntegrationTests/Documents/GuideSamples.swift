@@ -425,6 +425,16 @@ extension Guide {
         }
     }
 
+    static func passingValuesOn(_ pool: RealmPool) async throws {
+        struct DogName: Codable, Sendable { var name: String }
+        for try await change in pool.changes(as: DogName.self, { realm in realm.objects(Dog.self) }) {
+            switch change {
+            case .contents(let contents): show("all", contents.values.map(\.name))
+            case .update(let update): show("new", update.insertions.map(\.value.name))
+            }
+        }
+    }
+
     static func serve(_ pool: RealmPool) async throws {}
 
     static func stopping(_ pool: RealmPool) async throws {

@@ -84,6 +84,8 @@ import Testing
         await other.value
         try await third.value
         #expect(try await pool.read { realm in realm.objects(PoolRow.self).map(\.id) as [Int] } == [1, 3])
+        // It had been let in, and once counted as failed.
+        #expect(pool.metrics.writes.cancelled == 1 && pool.metrics.writes.failed == 0)
         await pool.close()
     }
 

@@ -223,6 +223,23 @@ import Testing
         expectIntegrity(of: disk.configuration)
     }
 
+    @Test("The statistics of the file need no reader, and end with the pool")
+    func statistics() async throws {
+        let pool = try await RealmPool(configuration: PoolSupport.memory(), readers: 1)
+        let held = HeldClosure()
+        let read = Task { try await pool.read { _ in held.hold() } }
+        try await PoolSupport.eventually { pool.metrics.reads.running == 1 }
+        let before = try #require(pool.statistics).commits
+        try await PoolSupport.add(1, to: pool)
+        let after = try #require(pool.statistics)
+        #expect(after.commits == before + 1 && after.name == pool.configuration.inMemoryIdentifier)
+        held.letGo()
+        try await read.value
+        await pool.close()
+        let closed = pool.statistics
+        #expect(closed == nil)
+    }
+
     @Test("An idle reader does not keep an old version for long")
     func idleReaders() async throws {
         let pool = try await RealmPool(configuration: PoolSupport.memory(), readers: 2)

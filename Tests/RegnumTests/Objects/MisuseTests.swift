@@ -2,6 +2,7 @@
 // Programmer errors end the process; each test runs one in a separate process.
 
 import Foundation
+import RegnumSystem
 import Testing
 
 @testable import Regnum
@@ -22,6 +23,19 @@ struct MisuseTests {
             keeper.name = "x"
         }
         #expect(Self.words(result).contains("Cannot modify managed objects outside of a write transaction."))
+    }
+
+    // The message named a line of the library only, and nothing said which line of the program was wrong.
+    @Test("The message names the line of the program that made the call", .enabled(if: CallSite.isSupported))
+    func callSite() async {
+        let line = #line + 5
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let realm = try makeRealm()
+            let keeper = Keeper()
+            try realm.write { realm.add(keeper) }
+            keeper.name = "x"
+        }
+        #expect(Self.words(result).contains("MisuseTests.swift:\(line)\n"))
     }
 
     @Test("Reading a deleted object ends the process")

@@ -44,6 +44,10 @@ struct BadRequest: Error {
 }
 
 actor NoteDesk {
+    /// No text of a note is larger, in bytes of UTF-8. A text of more than 16 MB cannot be stored: to store it is a
+    /// programmer error, which would end the server.
+    static let largestText = 1_000_000
+
     private let manager = NoteManager()
     /// Of the changes that were made through this server; nil before `open`.
     private var history: NoteUndo?
@@ -102,8 +106,9 @@ actor NoteDesk {
 
     /// Stores a note, with its picture; returns its id.
     func add(_ new: NewNote) throws -> String {
+        try check(new)
         let note = manager.makeNote(
-            title: try title(of: new), content: new.content ?? "", followUp: new.followUp ?? false,
+            title: new.title, content: new.content ?? "", followUp: new.followUp ?? false,
             image: try store(new.picture), color: new.color, tags: new.tags ?? [])
         let id = note.id
         try record("adding “\(note.title)”", of: id) { try manager.saveNote(note) }
@@ -112,10 +117,11 @@ actor NoteDesk {
 
     /// Changes the note with that id.
     func change(_ id: String, to new: NewNote) throws {
+        try check(new)
         let old = try manager.getNoteAt(primaryKey: id).note
         let tags: [String] = new.tags ?? old.tags.compactMap(\.self)
         let note = manager.makeNote(
-            title: try title(of: new), content: new.content ?? old.content, followUp: new.followUp ?? old.followUp,
+            title: new.title, content: new.content ?? old.content, followUp: new.followUp ?? old.followUp,
             image: try store(new.picture) ?? old.image, color: new.color ?? old.categoryColor, tags: tags)
         note.id = id
         note.created = old.created
@@ -144,9 +150,13 @@ actor NoteDesk {
         try history.record(title, of: id, change)
     }
 
-    private func title(of new: NewNote) throws -> String {
+    /// Throws if the texts of the note cannot be stored.
+    private func check(_ new: NewNote) throws {
         if new.title.allSatisfy(\.isWhitespace) { throw BadRequest(words: "A note has a title.") }
-        return new.title
+        let texts = [new.title, new.content, new.color].compactMap(\.self) + (new.tags ?? [])
+        if texts.contains(where: { $0.utf8.count > Self.largestText }) {
+            throw BadRequest(words: "A text of a note has at most \(Self.largestText) bytes.", status: 413)
+        }
     }
 
     /// Stores a picture in a file, and returns its name; nil without a picture.

@@ -85,12 +85,24 @@ struct Server {
     }
 }
 
+extension HTTPRequest {
+    /// The body; nil if it is larger than `Server.largestBody`, whatever its header says.
+    func limitedBody() async throws -> Data? {
+        if let length = headers[.contentLength].flatMap({ Int($0) }), length > Server.largestBody { return nil }
+        var body = Data()
+        for try await part in bodySequence {
+            body.append(part)
+            if body.count > Server.largestBody { return nil }
+        }
+        return body
+    }
+}
+
 /// The note in the body of a request.
 private func note(in request: HTTPRequest) async throws -> NewNote {
-    if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > Server.largestBody {
+    guard let body = try await request.limitedBody() else {
         throw BadRequest(words: "The picture is too large.", status: 413)
     }
-    let body = try await request.bodyData
     do { return try JSONDecoder().decode(NewNote.self, from: body) } catch {
         throw BadRequest(words: "That is no note.")
     }

@@ -9,14 +9,14 @@ extension HTTPServer {
     /// Passes the requests below /studio/ on.
     func mount(_ studio: Studio) {
         appendRoute("/studio/*") { (request: HTTPRequest) in
-            if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > Server.largestBody {
+            guard let body = try await request.limitedBody() else {
                 return HTTPResponse(statusCode: .payloadTooLarge)
             }
             let response = await studio.respond(
                 to: StudioRequest(
                     method: request.method.rawValue, path: String(request.path.dropFirst("/studio".count)),
                     query: request.query.map { ($0.name, $0.value) },
-                    headers: request.headers.map { ($0.key.rawValue, $0.value) }, body: try await request.bodyData))
+                    headers: request.headers.map { ($0.key.rawValue, $0.value) }, body: body))
             var headers = HTTPHeaders()
             for header in response.headers { headers[HTTPHeader(header.name)] = header.value }
             var body = Data()

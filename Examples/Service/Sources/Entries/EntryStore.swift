@@ -11,17 +11,16 @@ package struct EntryStore: Sendable {
     static let largestPage = 100
 
     let pool: RealmPool
-    let folder: URL
-    let file: URL
+    let backups: BackupFolder
 
     /// Opens the database, and creates it if necessary. Throws `Realm.Error` and errors of the file system.
     package init(folder: URL) async throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        self.folder = folder
-        file = folder.appendingPathComponent("entries.realm")
-        let configuration = Realm.Configuration(fileURL: file, objectTypes: [Entry.self])
+        let configuration = Realm.Configuration(
+            fileURL: folder.appendingPathComponent("entries.realm"), objectTypes: [Entry.self])
         // With more waiting calls than this, clients had better come back later.
         pool = try await RealmPool(configuration: configuration, waitingLimit: 1_000)
+        backups = BackupFolder(folder.appendingPathComponent("backups", isDirectory: true), of: pool)
     }
 
     func entry(_ id: Int) async throws -> EntryValue? {
@@ -84,22 +83,10 @@ package struct EntryStore: Sendable {
         }
     }
 
-    /// The number of entries. Throws if the database cannot be read.
-    func count() async throws -> Int {
-        try await pool.read { realm -> Int in realm.objects(Entry.self).count }
-    }
-
-    /// Copies the newest version to a new file, while others read and write.
-    func backUp() async throws -> Backup {
-        let backups = folder.appendingPathComponent("backups", isDirectory: true)
-        try FileManager.default.createDirectory(at: backups, withIntermediateDirectories: true)
-        let copy = backups.appendingPathComponent(IdentifierGenerator.uuidV7().uuidString + ".realm")
-        try await pool.read { realm -> Void in try realm.writeCopy(toFile: copy) }
-        return Backup(file: copy.lastPathComponent, bytes: try Self.byteCount(of: copy))
-    }
-
-    static func byteCount(of file: URL) throws -> Int {
-        try FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int ?? 0
+    /// Counts and times of the file, which need neither a reader nor the writer. Throws if the database is closed.
+    func statistics() throws -> RealmStatistics {
+        guard let statistics = pool.statistics else { throw RealmPoolError.closed }
+        return statistics
     }
 }
 

@@ -5,21 +5,21 @@ import Foundation
 import RealmSwift
 
 extension EntryStore {
-    func metrics() async throws -> String {
-        let (count, pins) = try await pool.read { realm -> (Int, [VersionPin]) in
-            (realm.objects(Entry.self).count, realm.pins())
-        }
+    /// Needs neither a reader nor the writer, so it also answers while the database is overloaded.
+    func metrics() throws -> String {
+        let statistics = try self.statistics()
         var lines: [String] = []
         func add(_ kind: String, _ name: String, _ values: [(labels: String, value: Double)]) {
             lines.append("# TYPE \(name) \(kind)")
             for (labels, value) in values { lines.append("\(name)\(labels) \(value)") }
         }
-        add("gauge", "entries_count", [("", Double(count))])
-        add("gauge", "entries_file_bytes", [("", Double(try Self.byteCount(of: file)))])
-        add("gauge", "entries_pinned_versions", [("", Double(Set(pins.map(\.version)).count))])
-        // Versions that are kept for a long time make the file grow.
-        let oldest = pins.compactMap(\.since).min().map { Date().timeIntervalSince($0) } ?? 0
-        add("gauge", "entries_oldest_pin_seconds", [("", oldest)])
+        add("gauge", "entries_file_bytes", [("", Double(statistics.fileSize))])
+        add("gauge", "entries_free_bytes", [("", Double(statistics.freeSpace ?? 0))])
+        add("gauge", "entries_pins", [("", Double(statistics.pins))])
+        // A version that is kept for a long time makes the file grow, unless it is the newest one.
+        let oldest = statistics.oldestPin.flatMap { $0.newerVersions > 0 ? $0.since : nil }
+        add("gauge", "entries_oldest_pin_seconds", [("", oldest.map { Date().timeIntervalSince($0) } ?? 0)])
+        add("counter", "entries_commits_total", [("", Double(statistics.commits))])
         let metrics = pool.metrics
         func calls(_ value: (RealmPool.Metrics.Activity) -> Double) -> [(labels: String, value: Double)] {
             [("{call=\"read\"}", value(metrics.reads)), ("{call=\"write\"}", value(metrics.writes))]

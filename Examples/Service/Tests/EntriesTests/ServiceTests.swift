@@ -23,7 +23,7 @@ import Testing
         logger.logLevel = .error
         let application = makeApplication(store, host: "127.0.0.1", port: 0, logger)
         try await application.test(setup) { client in try await body(client, store) }
-        await #expect(throws: RealmPoolError.closed) { try await store.count() }
+        await #expect(throws: RealmPoolError.closed) { try await store.entry(1) }
     }
 
     @Test("Entries are added, read, replaced and deleted")
@@ -104,14 +104,50 @@ import Testing
         }
     }
 
+    @Test("A client that connects again receives a reset only if it has missed changes")
+    func reconnection() async throws {
+        try await withService(.ahc()) { client, store in
+            let first = try await client.send(.get, "/changes?limit=1")
+            let lines = String(buffer: first.body).split(separator: "\n")
+            #expect(lines.contains("event: reset"))
+            let seen = try #require(lines.first { $0.hasPrefix("id: ") }?.dropFirst(4))
+            let writer = Task {
+                while !Task.isCancelled {
+                    try await Task.sleep(for: .milliseconds(50))
+                    _ = try await store.add(NewEntry(title: "News", text: nil, tags: nil))
+                }
+            }
+            // Until the client has connected before the first write.
+            var isUpdate = false
+            var version = String(seen)
+            while !isUpdate {
+                let again = try await client.send(.get, "/changes?limit=1", lastEvent: version)
+                let lines = String(buffer: again.body).split(separator: "\n")
+                isUpdate = lines.contains("event: update")
+                version = String(try #require(lines.first { $0.hasPrefix("id: ") }?.dropFirst(4)))
+            }
+            writer.cancel()
+            _ = await writer.result
+            let later = try await client.send(.get, "/changes?limit=1", lastEvent: "0")
+            #expect(String(buffer: later.body).contains("event: reset"))
+        }
+    }
+
     @Test("A backup is a database with all entries")
     func backup() async throws {
         try await withService { client, store in
             _ = try await store.add(NewEntry(title: "Kept", text: nil, tags: ["a", "b"]))
             let backup = try await client.send(.post, "/backup").decoded(Backup.self)
-            let file = store.folder.appendingPathComponent("backups").appendingPathComponent(backup.file)
+            let file = store.backups.folder.appendingPathComponent(backup.file)
             let titles = try Self.titles(in: file)
             #expect(titles == ["Kept"] && backup.bytes > 0)
+            // Only the newest copies are kept.
+            var names: [String] = []
+            for _ in 0..<BackupFolder.kept {
+                names.append(try await client.send(.post, "/backup").decoded(Backup.self).file)
+            }
+            let copies = try await store.backups.copies().map(\.lastPathComponent)
+            #expect(copies == names)
         }
     }
 
@@ -128,11 +164,26 @@ import Testing
             #expect(health.status == .ok)
             let metrics = try await client.send(.get, "/metrics")
             let lines = String(buffer: metrics.body).split(separator: "\n")
-            #expect(lines.contains("entries_count 1.0"))
+            #expect(lines.contains { $0.hasPrefix("entries_commits_total ") })
             #expect(lines.contains("entries_calls_completed_total{call=\"write\"} 1.0"))
             await store.pool.close()
             let closed = try await client.send(.get, "/health")
             #expect(closed.status == .serviceUnavailable && closed.headers[.retryAfter] == "1")
+        }
+    }
+
+    // Both once waited for a reader, and failed when monitoring needed them most.
+    @Test("Health and metrics answer while all readers are busy")
+    func monitoringWhileBusy() async throws {
+        try await withService { client, store in
+            let end = DispatchSemaphore(value: 0)
+            let readers = RealmPool.defaultReaderCount
+            let reads = (0..<readers).map { _ in Task { try await store.pool.read { _ -> Void in end.wait() } } }
+            while store.pool.metrics.reads.running < readers { try await Task.sleep(for: .milliseconds(10)) }
+            let answers = [try await client.send(.get, "/health"), try await client.send(.get, "/metrics")]
+            #expect(answers.map(\.status) == [.ok, .ok])
+            for _ in reads { end.signal() }
+            for read in reads { try await read.value }
         }
     }
 
@@ -154,10 +205,13 @@ import Testing
 }
 
 extension TestClientProtocol {
-    fileprivate func send(_ method: HTTPRequest.Method, _ uri: String, _ json: String? = nil) async throws
-        -> TestResponse
-    {
-        try await executeRequest(uri: uri, method: method, headers: [:], body: json.map { ByteBuffer(string: $0) })
+    fileprivate func send(
+        _ method: HTTPRequest.Method, _ uri: String, _ json: String? = nil, lastEvent: String? = nil
+    ) async throws -> TestResponse {
+        var headers = HTTPFields()
+        if let lastEvent { headers[.init("Last-Event-ID")!] = lastEvent }
+        return try await executeRequest(
+            uri: uri, method: method, headers: headers, body: json.map { ByteBuffer(string: $0) })
     }
 }
 
