@@ -91,7 +91,11 @@ public enum ObjectJSON {
         _ source: some ObjectSource, _ classNames: [String]?, withSchema: Bool, path: String,
         _ progress: ((RealmFileImportProgress) throws -> Void)?, _ write: (Data) throws -> Void
     ) throws -> ObjectJSONReport {
-        try ObjectExport(source, classNames, withSchema: withSchema, path: path, progress).run(write)
+        try source.reading {
+            let report = try ObjectExport(source, classNames, withSchema: withSchema, path: path, progress).run(write)
+            try source.checkUnchanged()
+            return report
+        }
     }
 
     /// Imports lines that `export` has written into a new file. If it throws, there is no new file.

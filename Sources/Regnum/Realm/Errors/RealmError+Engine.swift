@@ -34,7 +34,9 @@ extension Realm.Error {
                 .unsupportedFileFormatVersion, .olderRealmFile,
                 "Database has an unsupported version"
                     + "\(version) and cannot be upgraded. It is a Realm Core file, written by RealmSwift or another "
-                    + "SDK of Realm: set `legacyFile` of the configuration to `.importing()` of the module "
+                    + "SDK of Realm: "
+                    + (readOnly ? "opening with `readOnly` imports nothing. Open it once without `readOnly`, and " : "")
+                    + "set `legacyFile` of the configuration to `.importing()` of the module "
                     + "RegnumRealmImport, or make a new file of it with `regnum import-realm OLD NEW`."
             )
         case .notADatabase(_, .directory):
