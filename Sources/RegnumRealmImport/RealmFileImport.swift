@@ -37,8 +37,8 @@ public struct RealmFileImport {
     /// another length, `run` throws `RealmFileImportError.Code.wrongKey`. Ignored by an import into an open Realm.
     public var targetKey: Data?
     /// True to read a new file back before it appears at its path, and to compare each value with the old file; false
-    /// by default. Takes about as long as the import. An import that continues after a kill always does this. Ignored by
-    /// an import into an open Realm.
+    /// by default. Takes about as long as the import. An import that continues after a kill always does this. Ignored
+    /// by an import into an open Realm.
     public var verifies = false
     /// The state of the old file that is imported. `.previous` is the commit before the newest one, for the recovery of
     /// a damaged file; later writes may have overwritten parts of it. `.current` by default.

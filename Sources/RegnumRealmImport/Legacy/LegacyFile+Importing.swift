@@ -9,8 +9,8 @@
 //   6  delete Realm's lock file, because Regnum's lock file has the same name
 //   7  rename the new file to the name of the old one
 //
-// If a process is killed before step 7, the old file is unchanged, possibly with a second name, and its import continues
-// when it is next opened. After step 7 the new file has replaced the old one, and there is nothing left to import.
+// If a process is killed before step 7, the old file is unchanged, possibly with a second name, and its import
+// continues when it is next opened. After step 7 the new file has replaced the old one, and there is nothing left to import.
 
 internal import Foundation
 internal import RegnumEngine

@@ -36,8 +36,8 @@ extension ObjectImporter {
         return true
     }
 
-    /// Maps the keys of the first `count` objects of a class, all with nil, to those of its table, in the order in which
-    /// the objects were created. Returns false if their numbers differ.
+    /// Maps the keys of the first `count` objects of a class, all with nil, to those of its table, in the order in
+    /// which the objects were created. Returns false if their numbers differ.
     private func restoreKeys(_ index: Int, _ count: Int?) throws -> Bool {
         guard let table = plans[index].table.flatMap({ session.table($0) }) else { return false }
         let omitted = Set(leftOut[index])
