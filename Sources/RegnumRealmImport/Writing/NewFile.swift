@@ -54,12 +54,8 @@ final class NewFile {
             database = try? Database.openAsOtherProcess(path: temporaryPath, fileSystem: files, options: options)
             isLeftover = database != nil
         }
-        if !isLeftover {
-            do { try startOver() } catch {
-                claim.remove()
-                throw error
-            }
-        }
+        // If this throws, `deinit` removes the temporary file.
+        if !isLeftover { try startOver() }
     }
 
     private static let suffix = ".new"
