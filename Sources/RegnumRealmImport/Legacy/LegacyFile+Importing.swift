@@ -156,7 +156,7 @@ struct LegacySwap {
         let made = try reading(old, before) {
             try NewFileImport(
                 source: source, report: RealmFileImportReport(of: file), verifies: true, origin: origin,
-                progress: progress
+                progress: { [progress] in progress?($0) }
             ).run(into: new)
         }
         try report?(made)
@@ -250,6 +250,11 @@ extension Realm.Error {
         "The file was not changed. Restore it from a backup, or import its last commit but one with `RealmFileImport` and "
         + "`snapshot = .previous`, or with `regnum import-realm --previous`."
 
+    private static let unknownContent =
+        "it does not begin like a Regnum file, and no page of it matches the `encryptionKey` of the configuration. Either "
+        + "it is a file in Realm's own format that was encrypted with another key: set that key. Or it is another file, "
+        + "or was overwritten: choose another fileURL, or restore it from a backup. It was not changed."
+
     /// Creates the error that opening throws for an error in a file in Realm's format.
     init(_ error: RealmFileError, _ path: String) {
         let (code, reason): (Code, Reason) =
@@ -266,14 +271,9 @@ extension Realm.Error {
             }
         let start = "Failed to open Realm file at path '\(path)': "
         // Without the right key, an encrypted file cannot be distinguished from any other bytes.
-        let words =
-            error.code == .wrongKey
-            ? "it does not begin like a Regnum file, and no page of it matches the `encryptionKey` of the "
-                + "configuration. Either it is a file in Realm's own format that was encrypted with another key: set "
-                + "that key. Or it is another file, or was overwritten: choose another fileURL, or restore it from a "
-                + "backup. It was not changed."
-            : "it is a file of Realm's own format that cannot be imported. \(error.description)."
-                + (error.code == .damaged ? " " + Self.adviceOnOldFile : "")
+        var words = "it is a file of Realm's own format that cannot be imported. \(error.description)."
+        if error.code == .damaged { words += " " + Self.adviceOnOldFile }
+        if error.code == .wrongKey { words = Self.unknownContent }
         self.init(code, reason, start + words, fileURL: URL(fileURLWithPath: path))
     }
 }

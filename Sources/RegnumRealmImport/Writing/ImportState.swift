@@ -7,7 +7,6 @@
 internal import Foundation
 internal import Regnum
 internal import RegnumEngine
-internal import RegnumRealmFile
 internal import RegnumSystem
 
 /// The steps of an import, in order.
@@ -67,13 +66,13 @@ struct ImportState: Codable {
 
     /// True if the parts have the sizes that the plans require.
     func fits(_ plans: [ClassPlan]) -> Bool {
-        let sizes = plans.map { $0.columns.count }
-        return step >= .objects && (0...plans.count).contains(place) && completed >= 0 && done >= 0
-            && (completed == 0 || place < plans.count)
-            && report.classes.map(\.name) == plans.map(\.name)
-            && zip(report.classes, plans).allSatisfy { $0.dropped.count == $1.dropped.count }
-            && hasLinks.map(\.count) == sizes && deletedLinks.map(\.count) == sizes && lossy.map(\.count) == sizes
-            && linked.count == plans.count && leftOut.count == plans.count
+        guard step >= .objects, place >= 0, place <= plans.count, completed >= 0, done >= 0 else { return false }
+        guard completed == 0 || place < plans.count else { return false }
+        guard report.classes.map(\.name) == plans.map(\.name) else { return false }
+        guard report.classes.map(\.dropped.count) == plans.map(\.dropped.count) else { return false }
+        let sizes = plans.map(\.columns.count)
+        guard hasLinks.map(\.count) == sizes, deletedLinks.map(\.count) == sizes else { return false }
+        return lossy.map(\.count) == sizes && linked.count == plans.count && leftOut.count == plans.count
     }
 }
 

@@ -104,8 +104,8 @@ struct NewFileImport<Source: ObjectSource> {
     }
 
     /// Returns the import that a killed process has left in the file. If there is none, or it cannot be continued,
-    /// empties the file and returns nil. The file is checked as a whole, and an import that is continued is always verified: a
-    /// loss of power may have damaged what the process had written.
+    /// empties the file and returns nil. The file is checked as a whole, and an import that is continued is always
+    /// verified: a loss of power may have damaged the parts that the process had written.
     private func resumed(_ file: NewFile, _ schema: NewSchema, _ state: ImportStateTable?) throws -> Begun? {
         guard file.isLeftover else { return nil }
         do {

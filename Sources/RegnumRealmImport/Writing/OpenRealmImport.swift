@@ -7,11 +7,10 @@ internal import RegnumEngine
 internal import RegnumRealmFile
 
 struct OpenRealmImport<Source: ObjectSource> {
-    /// The cost of the objects that are committed together: 1 for each object and each kilobyte of its values.
-    var batchCost = 20_000
-
     var source: Source
     var report: RealmFileImportReport
+    /// The cost of the objects that are committed together: 1 for each object and each kilobyte of its values.
+    var batchCost = 20_000
     var progress: ((RealmFileImportProgress) throws -> Void)?
 
     /// Imports the classes with primary keys in batches, because repeating the import then produces the same objects,
