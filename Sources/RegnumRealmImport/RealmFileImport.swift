@@ -14,10 +14,11 @@ public import Regnum
 /// guard report.isComplete else { return log(report.description) }
 /// ```
 ///
-/// The import only reads the old file; no process may write to it in the meantime. A new file gets the classes and the
-/// schema version of the old one. It appears at its path only when it is complete: if the import throws or its process
-/// is killed, there is no file at that path, and the import can be repeated. See <doc:ImportingRealmFiles> for imports
-/// into an open Realm.
+/// The import only reads the old file. If another program commits to it in the meantime, the import throws. A new file
+/// gets the classes and the schema version of the old one. It appears at its path only when it is complete: if the
+/// import throws or its process is killed, there is no file at that path, and the import can be repeated. After a kill,
+/// an import of the same file with the same options continues after the last batch. See <doc:ImportingRealmFiles> for
+/// imports into an open Realm.
 ///
 /// Thread: use an instance from one thread at a time, on any thread; with an open Realm, on that Realm's thread.
 /// Memory: bounded by the batches that are committed, plus 24 bytes for each run of objects with consecutive keys. In
@@ -36,7 +37,8 @@ public struct RealmFileImport {
     /// another length, `run` throws `RealmFileImportError.Code.wrongKey`. Ignored by an import into an open Realm.
     public var targetKey: Data?
     /// True to read a new file back before it appears at its path, and to compare each value with the old file; false
-    /// by default. Takes about as long as the import. Ignored by an import into an open Realm.
+    /// by default. Takes about as long as the import. An import that continues after a kill always does this. Ignored
+    /// by an import into an open Realm.
     public var verifies = false
     /// The state of the old file that is imported. `.previous` is the commit before the newest one, for the recovery of
     /// a damaged file; later writes may have overwritten parts of it. `.current` by default.
@@ -61,9 +63,10 @@ public struct RealmFileImport {
     ///
     /// Classes are matched by name. Properties are matched first by the name of their column, which `propertiesMapping`
     /// may specify, and then by their name in the class. An object whose primary key exists already is updated with the
-    /// values of the old file. If every imported class has a primary key, the import commits in batches, and repeating
-    /// it after an interruption produces the same objects. Otherwise the whole import is one transaction. If the Realm
-    /// is in a write transaction when `run` is called, the import is part of that transaction and does not commit it.
+    /// values of the old file. The classes with primary keys come first, and are committed in batches: repeating the
+    /// import after an interruption produces the same objects. All other classes, and the links that may lead to them,
+    /// are one transaction at the end. If the Realm is in a write transaction when `run` is called, the import is part
+    /// of that transaction and does not commit it.
     ///
     /// - Parameters:
     ///   - source: The file in Realm's format.
@@ -80,23 +83,34 @@ public struct RealmFileImport {
     ///
     /// - Returns: The numbers of objects read and written, and the values that could not be carried over.
     /// - Throws: `RealmFileError` if the old file cannot be read, `Realm.Error` if the target cannot be written or
-    ///   read, `RealmFileImportError` if the key or the verification fails, `CancellationError` if the task is
-    ///   cancelled, and any error that `progress` throws.
+    ///   read, `RealmFileImportError` if the key or the verification fails or another program has written to the old
+    ///   file, `CancellationError` if the task is cancelled, and any error that `progress` throws.
     /// - Complexity: O(size of the old file). Classes with links are read twice; verification reads everything once
     ///   more.
     @discardableResult
     public func run() throws -> RealmFileImportReport {
         try Task.checkCancellation()
-        let file = try RealmFile(url: source, encryptionKey: sourceKey, snapshot: snapshot)
-        let objects = try RealmFileSource(file, path: source.path)
-        let report = RealmFileImportReport(of: file)
+        let objects = try RealmFileSource.open(source, encryptionKey: sourceKey, snapshot: snapshot)
+        return try objects.reading { try run(objects) }
+    }
+
+    private func run(_ objects: RealmFileSource) throws -> RealmFileImportReport {
+        let report = RealmFileImportReport(of: objects.file)
         switch target {
         case .file(let url):
             let path = PosixFileSystem.shared.linked(url.standardizedFileURL.path)
             return try RealmFileImport.writing(path) {
-                let new = try NewFile(beside: path, like: source.path, isReplacement: false, key: targetKey)
-                let driver = NewFileImport(source: objects, report: report, verifies: verifies, progress: progress)
+                let new = try NewFile(
+                    beside: path, like: source.path, isReplacement: false, key: targetKey, resumes: true)
+                let origin = objects.state.map { state in
+                    ImportOrigin(
+                        state, path: source.path, isPrevious: snapshot == .previous, isReplacement: false,
+                        verifies: verifies)
+                }
+                let driver = NewFileImport(
+                    source: objects, report: report, verifies: verifies, origin: origin, progress: progress)
                 let made = try driver.run(into: new)
+                try objects.checkUnchanged()
                 try new.rename()
                 return made
             }

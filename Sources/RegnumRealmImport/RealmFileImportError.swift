@@ -14,6 +14,8 @@ public struct RealmFileImportError: Error, Sendable, Equatable {
         case wrongKey
         /// The new file differs from the source.
         case verificationFailed
+        /// Another program has written to the source during the import or export.
+        case sourceChanged
         /// The file of JSON lines cannot be read, a line or the schema is not valid, or a line does not match the
         /// schema.
         case malformedJSON

@@ -117,7 +117,38 @@ import Testing
         #expect(try scratch.names == ["default.realm"])
     }
 
+    // The error once told the user of an app whose setting was in place to set it.
+    @Test("A read-only configuration imports nothing, and the error says so")
+    func readOnly() throws {
+        let scratch = try Scratch()
+        var configuration = configuration(try scratch.fixture("all_types_v24.realm", as: "default.realm"))
+        configuration.readOnly = true
+        #expect { try Realm(configuration: configuration) } throws: {
+            let error = $0 as? Realm.Error
+            return error?.reason == .olderRealmFile
+                && error?.localizedDescription.contains("Open it once without `readOnly`") == true
+        }
+        #expect(try scratch.names == ["default.realm"])
+    }
+
     #if Encryption
+        // The error once called any bytes a file in Realm's format.
+        @Test("With a key, the error for a file of other bytes names all that it may be")
+        func foreignFileWithKey() throws {
+            let scratch = try Scratch()
+            let url = scratch["default.realm"]
+            try Data(repeating: 7, count: 8192).write(to: url)
+            var configuration = configuration(url)
+            configuration.encryptionKey = Fixture.key
+            #expect { try Realm(configuration: configuration) } throws: {
+                let error = $0 as? Realm.Error
+                let words = error?.localizedDescription ?? ""
+                return error?.reason == .wrongKey && words.contains("was overwritten") && words.contains("another key")
+                    && !words.contains("cannot be imported")
+            }
+            #expect(try Data(contentsOf: url) == Data(repeating: 7, count: 8192))
+        }
+
         @Test("An encrypted file is imported with the key of the configuration, and stays encrypted")
         func encrypted() throws {
             let scratch = try Scratch()

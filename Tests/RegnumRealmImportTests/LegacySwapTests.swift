@@ -92,6 +92,16 @@ import Testing
         #expect(try !scratch.names.contains("new.realm"))
     }
 
+    // Without hard links, each killed import once added another copy.
+    @Test("A copy of the original that a killed import has left is kept, and not made again")
+    func copiedOriginal() throws {
+        let scratch = try Scratch()
+        let swap = try swap(scratch, FaultyFileSystem())
+        try FileManager.default.copyItem(at: scratch["default.realm"], to: scratch["default.realm.legacy"])
+        #expect(try swap.run())
+        try expectImported(scratch, ["default.realm", "default.realm.legacy"])
+    }
+
     @Test("A file that a process has open with Realm is not imported")
     func openInRealm() throws {
         let scratch = try Scratch()

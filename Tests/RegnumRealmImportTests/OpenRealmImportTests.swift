@@ -5,7 +5,7 @@ import Foundation
 import RealmSwift
 import RegnumEngine
 import RegnumRealmFile
-import RegnumRealmImport
+@testable import RegnumRealmImport
 import Testing
 
 class Node: Object {
@@ -31,6 +31,23 @@ class Swapped: Object {
     @Persisted var z: Int
 
     override class func propertiesMapping() -> [String: String] { ["y": "x", "z": "w"] }
+}
+
+class Branch: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted var parent: Branch?
+}
+
+class Keeper: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted var branch: Branch?
+    @Persisted var loose: Loose?
+}
+
+/// It has no primary key.
+class Loose: Object {
+    @Persisted var n: Int
+    @Persisted var keeper: Keeper?
 }
 
 @Suite("Importing into an open Realm") struct OpenRealmImportTests {
@@ -124,6 +141,62 @@ class Swapped: Object {
         }
         if isWriting { realm.cancelWrite() }
         #expect(realm.objects(Node.self).isEmpty)
+    }
+
+    private static let mixedLines: String = {
+        func link(_ name: String, _ key: Int) -> String { "{\"$ref\":\"\(name)\",\"$id\":\(key)}" }
+        var lines = [
+            #"{"classes":[{"name":"Loose","properties":[{"name":"n","type":"int"},"#
+                + #"{"name":"keeper","type":"link","target":"Keeper"}]},"#
+                + #"{"name":"Branch","properties":[{"name":"id","type":"int","primaryKey":true},"#
+                + #"{"name":"parent","type":"link","target":"Branch"}]},"#
+                + #"{"name":"Keeper","properties":[{"name":"id","type":"int","primaryKey":true},"#
+                + #"{"name":"branch","type":"link","target":"Branch"},"#
+                + #"{"name":"loose","type":"link","target":"Loose"}]}]}"#
+        ]
+        for key in 0..<10 {
+            lines.append(
+                #"{"class":"Loose","key":\#(key),"value":{"n":\#(key),"keeper":\#(link("Keeper", 9 - key))}}"#)
+            lines.append(
+                #"{"class":"Branch","key":\#(key),"value":{"id":\#(key),"parent":\#(link("Branch", (key + 1) % 10))}}"#)
+            lines.append(
+                #"{"class":"Keeper","key":\#(key),"value":{"id":\#(key),"branch":\#(link("Branch", key)),"#
+                    + #""loose":\#(link("Loose", 9 - key))}}"#)
+        }
+        return lines.joined(separator: "\n")
+    }()
+
+    // One class without a primary key once made the whole import one transaction.
+    @Test("Classes with primary keys are committed in batches, and the others in one transaction at the end")
+    func batches() throws {
+        struct Stop: Error {}
+        let scratch = try Scratch()
+        try Data(Self.mixedLines.utf8).write(to: scratch["in.json"])
+        let realm = try realm(scratch, [Branch.self, Keeper.self, Loose.self])
+        var greatest = 0
+        func run(_ progress: @escaping (RealmFileImportProgress) throws -> Void) throws -> RealmFileImportReport {
+            try OpenRealmImport(
+                source: JSONSource(scratch["in.json"], schema: nil), report: RealmFileImportReport(), batchCost: 3,
+                progress: progress
+            ).run(into: realm)
+        }
+        // The first object of the last transaction.
+        #expect(throws: Stop.self) { try run { if $0.className == "Loose" { throw Stop() } } }
+        #expect(realm.objects(Branch.self).count == 10 && realm.objects(Keeper.self).count == 10)
+        #expect(realm.objects(Loose.self).isEmpty)
+        #expect(realm.objects(Branch.self).allSatisfy { $0.parent?.id == ($0.id + 1) % 10 })
+        #expect(realm.objects(Keeper.self).allSatisfy { $0.branch == nil && $0.loose == nil })
+        // Its last object: nothing of the transaction remains.
+        #expect(throws: Stop.self) { try run { if $0.phase == .finishing { throw Stop() } } }
+        #expect(realm.objects(Loose.self).isEmpty && realm.objects(Keeper.self).allSatisfy { $0.loose == nil })
+        let report = try run { greatest = max(greatest, Int($0.fraction * 1000)) }
+        #expect(report.isComplete && report.classes.map(\.written) == [10, 10, 10], "\(report)")
+        #expect(report.classes.map(\.updated) == [0, 10, 10] && greatest == 1000)
+        #expect(realm.objects(Branch.self).count == 10 && realm.objects(Keeper.self).count == 10)
+        #expect(realm.objects(Loose.self).count == 10)
+        #expect(realm.objects(Keeper.self).allSatisfy { $0.branch?.id == $0.id && $0.loose?.n == 9 - $0.id })
+        #expect(realm.objects(Loose.self).allSatisfy { $0.keeper?.id == 9 - $0.n })
+        #expect(realm.configuration.integrityFindings().isEmpty)
     }
 
     @Test("Classes without primary keys are imported in one transaction, which a failure rolls back")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An unfinished file, in the same directory as the path that it is made for. Its creator holds a byte lock on it until
 // it is finished, so that a leftover of a killed process can be distinguished from a file in use. The next process that
-// creates such a file at that path, or deletes the file at that path, removes the leftover.
+// creates such a file at that path, or deletes the file at that path, removes the leftover, or takes it over.
 //
 // The names are numbered, so that leftovers are found without listing the folder, and no other program has a reason to
 // choose them. Between creating and locking a file, another process may take it for a leftover: its creator therefore
@@ -95,15 +95,44 @@ package struct TemporaryFile: Sendable {
     ) {
         for number in numbers {
             let name = numbered(path, number)
-            guard let file = try? fileSystem.open(name, .readWriteNoFollow) else { continue }
-            defer { file.close() }
-            // A locked file is still in use. It may have been renamed by now, and another file may have this name.
-            guard (try? file.tryLock(byte: lockedByte)) == true,
-                (try? fileSystem.status(name))?.identity == file.identity
-            else { continue }
+            guard let file = lockLeftover(name, fileSystem) else { continue }
             removeCompanions(name)
             try? fileSystem.remove(name)
+            file.close()
         }
+    }
+
+    /// Takes over a leftover of a killed process beside `path` for whose path `isWanted` returns true, and removes the
+    /// other leftovers. Returns nil, and removes none, if there is no such leftover.
+    package static func adopt(
+        beside path: String, in fileSystem: any FileSystem,
+        removeCompanions: @escaping @Sendable (String) -> Void = { _ in }, where isWanted: (String) -> Bool
+    ) -> TemporaryFile? {
+        for number in numbers {
+            let name = numbered(path, number)
+            guard isWanted(name), let file = lockLeftover(name, fileSystem) else { continue }
+            // Another process may have replaced it before it was locked.
+            guard isWanted(name) else {
+                file.close()
+                continue
+            }
+            removeLeftovers(beside: path, in: fileSystem, removeCompanions: removeCompanions)
+            return TemporaryFile(path: name, file: file, fileSystem: fileSystem, removeCompanions: removeCompanions)
+        }
+        return nil
+    }
+
+    /// Locks the file at `name`. Returns nil if there is none, or if it is still in use.
+    private static func lockLeftover(_ name: String, _ fileSystem: any FileSystem) -> (any File)? {
+        guard let file = try? fileSystem.open(name, .readWriteNoFollow) else { return nil }
+        // A locked file is still in use. It may have been renamed by now, and another file may have this name.
+        guard (try? file.tryLock(byte: lockedByte)) == true,
+            (try? fileSystem.status(name))?.identity == file.identity
+        else {
+            file.close()
+            return nil
+        }
+        return file
     }
 
     /// Removes the file, and the files that its creator has put next to it. Must not be called after it was renamed.

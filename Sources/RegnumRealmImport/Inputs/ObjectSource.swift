@@ -2,6 +2,7 @@
 // The sources of imports and exports: a file in Realm's format, a Regnum file, or lines of JSON. Each describes its
 // classes and values with the types of RegnumRealmFile.
 
+internal import Foundation
 internal import RegnumRealmFile
 
 /// One class of a source.
@@ -62,6 +63,23 @@ protocol ObjectSource: AnyObject {
     func classIndex(ofTable table: Int) -> Int?
     /// Returns a cursor before the first object of the class at `index` in `classes`.
     func objects(ofClass index: Int) throws -> Cursor
+    /// Throws `.sourceChanged` if another program has written to the source since it was opened: the values read so far
+    /// may then be those of two states.
+    func checkUnchanged() throws
+}
+
+extension ObjectSource {
+    /// The others read one state, or find changes themselves.
+    func checkUnchanged() throws {}
+
+    /// Calls `body`, which reads the source. If another program has written to the source by then, an error of reading
+    /// or comparing is only a consequence, and this throws `.sourceChanged` instead.
+    func reading<R>(_ body: () throws -> R) throws -> R {
+        do { return try body() } catch {
+            if error is RealmFileError || error is RealmFileImportError { try checkUnchanged() }
+            throw error
+        }
+    }
 }
 
 // MARK: Files in Realm's format
@@ -73,19 +91,43 @@ extension RealmFileCursor: SourceCursor {
 
 final class RealmFileSource: ObjectSource {
     let file: RealmFile
+    /// The state of the file before it was opened; nil if the owner of the source compares it.
+    let state: SourceState?
+    private let path: String
     let classes: [SourceClass]
     private let tables: [RealmFileTable]
     private var indexes: [Int: Int] = [:]
 
     /// Throws `.damaged` if a table cannot be read, or if two classes, or two properties of one class, have the same
     /// name.
-    init(_ file: RealmFile, path: String) throws(RealmFileError) {
+    init(_ file: RealmFile, path: String, state: SourceState? = nil) throws(RealmFileError) {
         if let damage = file.tables.lazy.compactMap(\.damage).first { throw damage }
         self.file = file
+        self.path = path
+        self.state = state
         tables = file.tables.filter(\.isCarriedOver)
         classes = tables.map { SourceClass($0) }
         for (index, table) in tables.enumerated() { indexes[table.index] = index }
         try SourceClass.check(classes, path)
+    }
+
+    /// Opens a file whose later changes `checkUnchanged` notices.
+    static func open(
+        _ url: URL, encryptionKey: Data?, snapshot: RealmFileSnapshot = .current
+    ) throws(RealmFileError) -> RealmFileSource {
+        let state = SourceState.ofFile(url.path)
+        let file = try RealmFile(url: url, encryptionKey: encryptionKey, snapshot: snapshot)
+        guard let state else {
+            throw RealmFileError(.unreadable, "its beginning could not be read", filePath: url.path)
+        }
+        return try RealmFileSource(file, path: url.path, state: state)
+    }
+
+    func checkUnchanged() throws {
+        guard let state, SourceState.ofFile(path) != state else { return }
+        throw RealmFileImportError(
+            .sourceChanged,
+            "Another program has written to '\(path)' in the meantime: end that program, and start again.")
     }
 
     var schemaVersion: UInt64? { file.schemaVersion }

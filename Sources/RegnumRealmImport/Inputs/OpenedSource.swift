@@ -24,8 +24,7 @@ enum OpenedSource {
             guard case .notADatabase(_, let why) = error, why != .directory else {
                 throw Realm.Error(opening: path, readOnly: true, error)
             }
-            return try RealmFileSource(
-                RealmFile(url: url, encryptionKey: encryptionKey, snapshot: snapshot), path: path)
+            return try RealmFileSource.open(url, encryptionKey: encryptionKey, snapshot: snapshot)
         }
         if snapshot == .previous {
             throw RealmFileError(

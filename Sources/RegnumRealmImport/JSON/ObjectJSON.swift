@@ -35,8 +35,9 @@ public enum ObjectJSON {
     ///   - write: Called on the calling thread with UTF-8 text of one or more whole lines, about 1 MiB at a time.
     /// - Returns: The number of exported objects, and the values that could not be exported unchanged.
     /// - Throws: `RealmFileError` or `Realm.Error` if the file cannot be read, `RealmFileImportError` if the key is not
-    ///   64 bytes long or the file lacks a class of `classNames`, `CancellationError` if the task is cancelled, and any
-    ///   error that `progress` or `write` throws.
+    ///   64 bytes long, the file lacks a class of `classNames`, or another program has written to a file in Realm's
+    ///   format in the meantime, `CancellationError` if the task is cancelled, and any error that `progress` or `write`
+    ///   throws.
     /// - Thread: Any.
     /// - Complexity: O(size of the exported objects).
     @discardableResult
@@ -91,7 +92,11 @@ public enum ObjectJSON {
         _ source: some ObjectSource, _ classNames: [String]?, withSchema: Bool, path: String,
         _ progress: ((RealmFileImportProgress) throws -> Void)?, _ write: (Data) throws -> Void
     ) throws -> ObjectJSONReport {
-        try ObjectExport(source, classNames, withSchema: withSchema, path: path, progress).run(write)
+        try source.reading {
+            let report = try ObjectExport(source, classNames, withSchema: withSchema, path: path, progress).run(write)
+            try source.checkUnchanged()
+            return report
+        }
     }
 
     /// Imports lines that `export` has written into a new file. If it throws, there is no new file.

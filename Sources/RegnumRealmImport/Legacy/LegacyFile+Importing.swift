@@ -9,8 +9,8 @@
 //   6  delete Realm's lock file, because Regnum's lock file has the same name
 //   7  rename the new file to the name of the old one
 //
-// If a process is killed before step 7, the old file is unchanged, possibly with a second name, and is imported again
-// when it is next opened. After step 7 the new file has replaced the old one, and there is nothing left to import.
+// If a process is killed before step 7, the old file is unchanged, possibly with a second name, and its import
+// continues when it is next opened. After step 7 the new file has replaced the old one, and there is nothing left to import.
 
 internal import Foundation
 internal import RegnumEngine
@@ -26,6 +26,7 @@ extension LegacyFile {
     ///
     /// Opening the Realm takes as long as the import and its verification, O(size of the old file). If the import
     /// fails, opening throws `Realm.Error`, or `CancellationError` if the task is cancelled, and the old file remains.
+    /// If the process is killed, the old file remains, and the next opening continues the import.
     ///
     /// The `encryptionKey` of the configuration decrypts the old file and encrypts the new one. Other processes that
     /// open the file wait up to the `busyTimeout` of their configuration, without limit if it has none, and then throw
@@ -120,20 +121,6 @@ struct LegacySwap {
         return count == 8 && word == FileHeader.magic
     }
 
-    /// The beginning and the length of a file. Each commit of Realm changes the header of a plain file, and the
-    /// metadata of the first page of an encrypted one.
-    private struct State: Equatable {
-        let start: [UInt8]
-        let byteCount: Int
-
-        init(_ file: any File) throws(SystemError) {
-            byteCount = try file.byteCount()
-            var bytes: (UInt64, UInt64, UInt64) = (0, 0, 0)
-            _ = try withUnsafeMutableBytes(of: &bytes) { bytes throws(SystemError) in try file.read(bytes, at: 0) }
-            start = withUnsafeBytes(of: bytes) { Array($0) }
-        }
-    }
-
     /// Takes the lock that Realm shares among the processes that have the file open. Returns nil if there is no lock
     /// file: then no process has the file open. Throws `Realm.Error` if another process has the lock.
     private func lockAgainstRealm() throws -> WholeFileLock? {
@@ -149,7 +136,7 @@ struct LegacySwap {
     private func swap(_ old: any File) throws {
         let realmLock = try lockAgainstRealm()
         defer { withExtendedLifetime(realmLock) {} }
-        let before = try State(old)
+        let before = try SourceState(old)
         let file = try RealmFile(url: URL(fileURLWithPath: path), encryptionKey: configuration.encryptionKey)
         // Opening the new file would fail, as it does in Realm. The old one must not be replaced by it: an older
         // release of the app that still uses Realm may need it.
@@ -164,22 +151,39 @@ struct LegacySwap {
         }
         let source = try RealmFileSource(file, path: path)
         let new = try NewFile(
-            beside: path, like: path, isReplacement: true, key: configuration.encryptionKey, in: files)
-        let progress = progress
-        let made = try NewFileImport(
-            source: source, report: RealmFileImportReport(of: file), verifies: true, progress: { progress?($0) }
-        ).run(into: new)
+            beside: path, like: path, isReplacement: true, key: configuration.encryptionKey, resumes: true, in: files)
+        let origin = ImportOrigin(before, path: path, isPrevious: false, isReplacement: true, verifies: true)
+        let made = try reading(old, before) {
+            try NewFileImport(
+                source: source, report: RealmFileImportReport(of: file), verifies: true, origin: origin,
+                progress: { [progress] in progress?($0) }
+            ).run(into: new)
+        }
         try report?(made)
         // If something was lost or left out, the old file is the only complete copy: keep it.
         if keepsOriginal || !made.isComplete { try keepOriginal(old.identity) }
-        guard try State(old) == before else {
+        try check(old, before)
+        try deleteLockFile()
+        try new.replace()
+    }
+
+    /// Calls `body`, which reads the old file. If another process has written to the file by then, an error of reading
+    /// or comparing is only a consequence, and this throws the error of `check` instead.
+    private func reading<R>(_ old: any File, _ before: SourceState, _ body: () throws -> R) throws -> R {
+        do { return try body() } catch {
+            if error is RealmFileError || error is RealmFileImportError { try check(old, before) }
+            throw error
+        }
+    }
+
+    /// Throws `Realm.Error` if another process has written to the old file since `before`.
+    private func check(_ old: any File, _ before: SourceState) throws {
+        guard try SourceState(old) == before else {
             throw Realm.Error(
                 .fail, .busy,
                 "Another process has written to the file '\(path)' during its import: close it there, and open the file "
                     + "again.", fileURL: URL(fileURLWithPath: path))
         }
-        try deleteLockFile()
-        try new.replace()
     }
 
     /// Creates a second name for the old file.
@@ -188,8 +192,13 @@ struct LegacySwap {
         while true {
             let name = path + ".legacy" + (number == 1 ? "" : "-\(number)")
             if let there = try files.status(name) {
-                // An import that was killed has already created the second name, but may not have synced it.
+                // An import that was killed has already created the second name or the copy, but may not have synced
+                // it.
                 if there.identity == identity { return try files.syncName(of: name) }
+                if there.kind == .file, FileManager.default.contentsEqual(atPath: path, andPath: name) {
+                    try syncContents(name)
+                    return try files.syncName(of: name)
+                }
                 number += 1
                 continue
             }
@@ -218,10 +227,14 @@ struct LegacySwap {
                 "Failed to keep a copy of the original of Realm file at path '\(path)': \(error.localizedDescription) "
                     + "Free some space, or set `keepOriginal` to false.", fileURL: URL(fileURLWithPath: path))
         }
-        let copy = try files.open(temporary, .readOnly)
-        try copy.sync(.full)
-        copy.close()
+        try syncContents(temporary)
         try files.renameIfAbsent(temporary, to: name)
+    }
+
+    private func syncContents(_ path: String) throws {
+        let file = try files.open(path, .readOnly)
+        defer { file.close() }
+        try file.sync(.full)
     }
 
     /// Deletes Realm's lock file. It contains nothing permanent: Realm creates it again.
@@ -237,6 +250,11 @@ extension Realm.Error {
         "The file was not changed. Restore it from a backup, or import its last commit but one with `RealmFileImport` and "
         + "`snapshot = .previous`, or with `regnum import-realm --previous`."
 
+    private static let unknownContent =
+        "it does not begin like a Regnum file, and no page of it matches the `encryptionKey` of the configuration. Either "
+        + "it is a file in Realm's own format that was encrypted with another key: set that key. Or it is another file, "
+        + "or was overwritten: choose another fileURL, or restore it from a backup. It was not changed."
+
     /// Creates the error that opening throws for an error in a file in Realm's format.
     init(_ error: RealmFileError, _ path: String) {
         let (code, reason): (Code, Reason) =
@@ -251,10 +269,11 @@ extension Realm.Error {
             case .notARealmFile, .noPreviousSnapshot, .unknownName: (.invalidDatabase, .notARealmFile)
             case .damaged: (.invalidDatabase, .damaged)
             }
-        self.init(
-            code, reason,
-            "Failed to open Realm file at path '\(path)': it is a file of Realm's own format that cannot be imported. "
-                + "\(error.description)." + (error.code == .damaged ? " " + Self.adviceOnOldFile : ""),
-            fileURL: URL(fileURLWithPath: path))
+        let start = "Failed to open Realm file at path '\(path)': "
+        // Without the right key, an encrypted file cannot be distinguished from any other bytes.
+        var words = "it is a file of Realm's own format that cannot be imported. \(error.description)."
+        if error.code == .damaged { words += " " + Self.adviceOnOldFile }
+        if error.code == .wrongKey { words = Self.unknownContent }
+        self.init(code, reason, start + words, fileURL: URL(fileURLWithPath: path))
     }
 }

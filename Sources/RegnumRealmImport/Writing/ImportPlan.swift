@@ -81,6 +81,18 @@ struct NewSchema {
         }
     }
 
+    /// True if the file has these tables.
+    func isThatOf(_ session: Session) -> Bool {
+        tables.allSatisfy { wanted in
+            guard let there = session.table(named: wanted.name)?.definition else { return false }
+            return there.isEmbedded == wanted.isEmbedded && there.columns.count == wanted.columns.count
+                && zip(there.columns, wanted.columns).allSatisfy { column, wanted in
+                    column.name == wanted.name && column.type == wanted.type && column.collection == wanted.collection
+                        && column.isNullable == wanted.isNullable && column.isPrimaryKey == wanted.isPrimaryKey
+                }
+        }
+    }
+
     /// Returns the reason why no column can hold the property; nil if a column can.
     private func refusal(of property: SourceProperty, _ kinds: [String: RealmFileTable.Kind]) -> String? {
         switch property.type {

@@ -7,7 +7,7 @@ final class ImportWatch {
     private let progress: ((RealmFileImportProgress) throws -> Void)?
     /// The number of visits of objects, in all passes; at least 1.
     private let total: Int
-    private var done = 0
+    private(set) var done = 0
     private let step: Int
     private var next = 0
     private var elements = 0

@@ -2,6 +2,7 @@
 // Maps the keys of the source's objects to keys of the new file. The keys of a source ascend, and new keys count
 // upwards, so a class without deleted objects is one run of 24 bytes. Each gap starts another run.
 
+internal import Foundation
 internal import RegnumEngine
 
 /// A map from old keys to new keys. Old keys are added in ascending order.
@@ -77,5 +78,19 @@ struct KeyBits {
     func contains(_ key: ObjectKey) -> Bool {
         let place = Int(key.rawValue >> 6)
         return place < words.count && words[place] & (1 << (key.rawValue & 63)) != 0
+    }
+}
+
+/// Encoded as the bytes of its words: the state of an import stays on its machine.
+extension KeyBits: Codable {
+    init(from decoder: any Decoder) throws {
+        let data = try decoder.singleValueContainer().decode(Data.self)
+        words = Array(repeating: 0, count: data.count / 8)
+        words.withUnsafeMutableBytes { $0.copyBytes(from: data.prefix($0.count)) }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(words.withUnsafeBytes { Data($0) })
     }
 }

@@ -7,44 +7,52 @@
 //
 // The import advances by a limited cost at a time, so that the caller can commit in between. Every value of an object
 // except its links is read before the object is created: an error of the source leaves no incomplete object.
+//
+// In an open Realm, the classes whose objects are found again by their primary keys come first: a repeated import
+// updates them. Everything else is one advance, so that a killed process leaves nothing of it.
 
 internal import Foundation
 internal import RegnumEngine
 internal import RegnumRealmFile
 
 final class ObjectImporter<Source: ObjectSource> {
-    private enum Pass { case objects, owners, links }
-
-    private let source: Source
-    private let session: Session
-    private let plans: [ClassPlan]
+    let source: Source
+    let session: Session
+    let plans: [ClassPlan]
     /// True in an open Realm: existing objects with the same primary key are updated.
     private let isUpdating: Bool
-    private let watch: ImportWatch
-    private(set) var report: RealmFileImportReport
+    /// By class: true in an open Realm if a repeated import finds the objects of the class by their primary keys.
+    private let isRepeatable: [Bool]
+    let watch: ImportWatch
+    var report: RealmFileImportReport
     /// New keys of the imported objects, by class.
-    private(set) var keys: [KeyMap]
+    var keys: [KeyMap]
     /// By class: the objects that this import has created or updated; empty unless `isUpdating`.
     private var touched: [KeyBits]
-    private var owners: EmbeddedOwners
+    var owners: EmbeddedOwners
     /// By class: the embedded objects to which a link was set.
-    private var linked: [KeyBits]
+    var linked: [KeyBits]
     /// By class and column: true if a mixed value of the column contains a link.
-    private var hasLinks: [[Bool]]
+    var hasLinks: [[Bool]]
     /// By class and column: the objects whose value differs from the source because of a reported loss.
-    private(set) var lossy: [[KeyBits]]
+    var lossy: [[KeyBits]]
     /// By class and column: the number of links to objects that were deleted on another device.
-    private var deletedLinks: [[Int]]
+    var deletedLinks: [[Int]]
+    /// By class: the old keys of the objects that were left out, or deleted at the end.
+    var leftOut: [[Int64]]
+    /// By class: true if the step `repeatableLinks` has set its links.
+    private var isLinked: [Bool]
 
-    private var pass = Pass.objects
-    private var place = 0
-    private var cursor: Source.Cursor?
-    private var completed = 0
+    var step: ImportStep
+    /// The index of the class in `plans`, which the step has reached.
+    var place = 0
+    var cursor: Source.Cursor?
+    /// The number of objects of the class that the step has completed.
+    var completed = 0
     /// The values of the current object, by index in the columns of its plan.
     private var values: [Value] = []
     /// The columns of the current object whose values are lossy.
     private var lossyColumns: [Int] = []
-    private var isFinished = false
 
     init(
         _ source: Source, into session: Session, _ plans: [ClassPlan], isUpdating: Bool,
@@ -54,6 +62,8 @@ final class ObjectImporter<Source: ObjectSource> {
         self.session = session
         self.plans = plans
         self.isUpdating = isUpdating
+        isRepeatable = plans.map { isUpdating && ($0.table == nil || $0.primaryKey != nil && !$0.isEmbedded) }
+        step = isUpdating ? .repeatableObjects : .objects
         self.watch = watch
         self.report = report
         keys = plans.map { _ in KeyMap() }
@@ -63,6 +73,8 @@ final class ObjectImporter<Source: ObjectSource> {
         hasLinks = plans.map { plan in plan.columns.map { _ in false } }
         lossy = plans.map { plan in plan.columns.map { _ in KeyBits() } }
         deletedLinks = plans.map { plan in plan.columns.map { _ in 0 } }
+        leftOut = plans.map { _ in [] }
+        isLinked = plans.map { _ in false }
         self.report.classes = plans.map { plan in
             var report = RealmFileImportReport.ClassReport(name: plan.name)
             report.dropped = plan.dropped.map { .init(name: $0.name, reason: $0.reason) }
@@ -70,13 +82,15 @@ final class ObjectImporter<Source: ObjectSource> {
         }
     }
 
-    /// In a write transaction of the session: imports objects until their total cost reaches `limit`. Returns true at
-    /// the end of the import.
+    /// In a write transaction of the session: imports objects until their total cost reaches `limit`. In an open Realm,
+    /// everything that a repeated import would not find again is one advance. Returns true at the end of the import.
     func advance(cost limit: Int) throws -> Bool {
         var left = limit
-        while !isFinished, left > 0 {
+        let isIndivisible = isUpdating && step >= .objects
+        while step != .finished, left > 0 || isIndivisible {
             guard let cursor else {
                 try beginPass()
+                if isUpdating, !isIndivisible, step >= .objects, isRepeatable.contains(false) { return false }
                 continue
             }
             guard let object = try cursor.next() else {
@@ -86,48 +100,70 @@ final class ObjectImporter<Source: ObjectSource> {
             }
             completed += 1
             let phase: RealmFileImportProgress.Phase
-            switch pass {
-            case .objects: (phase, left) = (.objects, left - (try make(object)))
+            switch step {
+            case .repeatableObjects, .objects: (phase, left) = (.objects, left - (try make(object)))
             case .owners:
                 left -= try findOwned(by: object)
                 if completed & 255 == 0 { try watch.checkCancellation() }
                 continue
-            case .links: (phase, left) = (.links, left - (try link(object)))
+            case .repeatableLinks, .links, .finished: (phase, left) = (.links, left - (try link(object)))
             }
             try watch.report(phase, plans[place].name, completed, source.classes[place].objectCount)
         }
-        return isFinished
+        return step == .finished
     }
 
-    /// Begins the next class of the pass, or the next pass; skips a class that the links pass does not need.
+    /// Begins the next class of the step, or the next step; skips the classes that the step does not need.
     private func beginPass() throws {
         completed = 0
-        guard place < plans.count else { return try endPass() }
-        if pass == .owners, !ownsObjects(place) {
+        guard place < plans.count else { return try endStep() }
+        guard visits(place) else {
+            if step == .links, !isLinked[place] { watch.skip(source.classes[place].objectCount) }
             place += 1
             return
         }
-        if pass == .links, plans[place].table == nil || !needsLinks(place) {
-            watch.skip(source.classes[place].objectCount)
-            place += 1
-            return
-        }
+        if step == .repeatableLinks { isLinked[place] = true }
         cursor = try source.objects(ofClass: plans[place].source)
     }
 
-    private func endPass() throws {
+    /// True if the current step visits the objects of the class.
+    private func visits(_ place: Int) -> Bool {
+        switch step {
+        case .repeatableObjects: isRepeatable[place]
+        case .repeatableLinks: linksOnlyToRepeatable(place) && needsLinks(place)
+        case .objects: !isRepeatable[place]
+        case .owners: ownsObjects(place)
+        case .links: !isLinked[place] && needsLinks(place)
+        case .finished: false
+        }
+    }
+
+    private func endStep() throws {
         place = 0
-        switch pass {
-        case .objects: pass = plans.contains { $0.isEmbedded && $0.table != nil } ? .owners : .links
+        switch step {
+        case .repeatableObjects: step = .repeatableLinks
+        case .repeatableLinks: step = .objects
+        case .objects: step = plans.contains { $0.isEmbedded && $0.table != nil } ? .owners : .links
         case .owners:
             owners.resolve()
-            pass = .links
+            step = .links
         case .links: try end()
+        case .finished: break
         }
     }
 
     private func needsLinks(_ place: Int) -> Bool {
-        plans[place].columns.indices.contains { plans[place].columns[$0].isLink || hasLinks[place][$0] }
+        plans[place].table != nil
+            && plans[place].columns.indices.contains { plans[place].columns[$0].isLink || hasLinks[place][$0] }
+    }
+
+    /// True if the class and all classes to which it may link are repeatable.
+    private func linksOnlyToRepeatable(_ place: Int) -> Bool {
+        isRepeatable[place]
+            && plans[place].columns.enumerated().allSatisfy { index, column in
+                if column.isLink { return column.targetClass.map { isRepeatable[$0] } ?? true }
+                return !hasLinks[place][index] || isRepeatable.allSatisfy { $0 }
+            }
     }
 
     private func table() -> Table {
@@ -257,6 +293,7 @@ final class ObjectImporter<Source: ObjectSource> {
         if let primary = plan.primaryKey, let there = try existing(values[primary], table) {
             guard isUpdating, touched[place].insert(there) else {
                 report.lose(place, nil, object.key, "another object of the class has its primary key")
+                leftOut[place].append(object.key)
                 return nil
             }
             for (index, column) in plan.columns.enumerated()
@@ -347,7 +384,7 @@ final class ObjectImporter<Source: ObjectSource> {
     // MARK: Owners
 
     /// True if a column of the class at `place` owns embedded objects.
-    private func ownsObjects(_ place: Int) -> Bool {
+    func ownsObjects(_ place: Int) -> Bool {
         plans[place].table != nil && plans[place].columns.contains { ownedClass(of: $0) != nil }
     }
 
@@ -358,7 +395,7 @@ final class ObjectImporter<Source: ObjectSource> {
     }
 
     /// Adds the ownerships of an object. Returns the cost.
-    private func findOwned(by object: Source.Cursor.Item) throws -> Int {
+    func findOwned(by object: Source.Cursor.Item) throws -> Int {
         guard let owner = keys[place].find(object.key) else { return 1 }
         var byteCount = 0
         for column in plans[place].columns {
@@ -485,7 +522,7 @@ final class ObjectImporter<Source: ObjectSource> {
     /// Ends the import: deletes the embedded objects that are not carried over, and reports them. No link points to
     /// them.
     private func end() throws {
-        isFinished = true
+        step = .finished
         noteDeletedLinks()
         for place in plans.indices where plans[place].isEmbedded {
             guard let table = plans[place].table.flatMap({ session.table($0) }) else { continue }
@@ -493,6 +530,7 @@ final class ObjectImporter<Source: ObjectSource> {
             try keys[place].visitAll { old, new in
                 if linked[place].contains(new) { return }
                 if try isThere(new, place) { lost.append(new) }
+                leftOut[place].append(old)
                 report.classes[place].written -= 1
                 report.lose(
                     place, nil, old,

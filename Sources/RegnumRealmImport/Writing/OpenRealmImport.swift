@@ -7,15 +7,14 @@ internal import RegnumEngine
 internal import RegnumRealmFile
 
 struct OpenRealmImport<Source: ObjectSource> {
-    /// The cost of the objects that are committed together: 1 for each object and each kilobyte of its values.
-    private static var batchCost: Int { 20_000 }
-
     var source: Source
     var report: RealmFileImportReport
+    /// The cost of the objects that are committed together: 1 for each object and each kilobyte of its values.
+    var batchCost = 20_000
     var progress: ((RealmFileImportProgress) throws -> Void)?
 
-    /// Imports in batches if each imported class has a primary key, because repeating the import then produces the same
-    /// objects. Otherwise imports in one transaction, which is the caller's if the Realm is in a write transaction.
+    /// Imports the classes with primary keys in batches, because repeating the import then produces the same objects,
+    /// and all others in one transaction at the end. If the Realm is in a write transaction, that one takes everything.
     func run(into realm: Realm) throws -> RealmFileImportReport {
         // On the wrong thread, this is a programmer error and ends the program.
         let isWriting = realm.isInWriteTransaction
@@ -27,16 +26,18 @@ struct OpenRealmImport<Source: ObjectSource> {
         let watch = ImportWatch(objects: objects, passes: 2, progress)
         let importer = ObjectImporter(source, into: session, plans, isUpdating: true, report, watch)
         if isWriting {
-            _ = try importer.advance(cost: .max)
+            while try !importer.advance(cost: .max) {}
+            try source.checkUnchanged()
             try watch.finish()
             return importer.report
         }
-        let isRepeatable = plans.allSatisfy { $0.table == nil || $0.primaryKey != nil && !$0.isEmbedded }
         var isDone = false
         while !isDone {
             try realm.write {
-                isDone = try importer.advance(cost: isRepeatable ? Self.batchCost : .max)
-                if isDone { try watch.finish() }
+                isDone = try importer.advance(cost: batchCost)
+                guard isDone else { return }
+                try source.checkUnchanged()
+                try watch.finish()
             }
         }
         return importer.report

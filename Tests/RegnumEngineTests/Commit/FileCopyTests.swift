@@ -427,6 +427,31 @@ import Testing
         #expect(files.paths == [])
     }
 
+    @Test("The unfinished file of a killed process can be taken over, and the others are removed")
+    func adoptedFile() throws {
+        let files = SimulatedFileSystem(seed: 5, reservedByteCount: 1 << 20)
+        func adopt(_ isWanted: (String) -> Bool) -> TemporaryFile? {
+            TemporaryFile.adopt(beside: "/a.realm", in: files, where: isWanted)
+        }
+        var made: [TemporaryFile] = []
+        for _ in 0..<4 { made.append(try TemporaryFile.make(beside: "/a.realm", permissions: 0o600, in: files)) }
+        // A file in use is not taken over.
+        #expect(adopt { _ in true } == nil)
+        for number in 1..<4 { made[number].file.close() }
+        #expect(adopt { _ in false } == nil)
+        #expect(files.paths.count == 4)
+        let adopted = try #require(adopt { $0 == made[2].path })
+        #expect(adopted.path == made[2].path)
+        #expect(Set(files.paths) == [made[0].path, made[2].path])
+        // It is in use now.
+        #expect(adopt { _ in true } == nil)
+        TemporaryFile.removeLeftovers(beside: "/a.realm", in: files)
+        #expect(files.paths.count == 2)
+        adopted.remove()
+        made[0].remove()
+        #expect(files.paths == [])
+    }
+
     // A failed lock once counted as taken: the next process that looked found no lock, and removed the file.
     @Test("An unfinished file that cannot be locked has a name that the cleanup does not match")
     func temporaryFileWithoutLocks() throws {

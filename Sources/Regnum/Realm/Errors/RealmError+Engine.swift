@@ -30,11 +30,13 @@ extension Realm.Error {
                     + "file, or its start was overwritten: choose another fileURL, or restore it from a backup.")
         case .notADatabase(_, .oldRealmCore):
             let version = FileFacts.realmCoreVersion(path).map { " (\($0))" } ?? ""
+            let restriction =
+                readOnly ? "opening with `readOnly` imports nothing. Open it once without `readOnly`, and " : ""
             self = make(
                 .unsupportedFileFormatVersion, .olderRealmFile,
                 "Database has an unsupported version"
                     + "\(version) and cannot be upgraded. It is a Realm Core file, written by RealmSwift or another "
-                    + "SDK of Realm: set `legacyFile` of the configuration to `.importing()` of the module "
+                    + "SDK of Realm: \(restriction)set `legacyFile` of the configuration to `.importing()` of the module "
                     + "RegnumRealmImport, or make a new file of it with `regnum import-realm OLD NEW`."
             )
         case .notADatabase(_, .directory):
