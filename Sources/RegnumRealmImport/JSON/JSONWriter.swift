@@ -18,8 +18,8 @@
 //   table in a table    an array of arrays
 
 internal import Foundation
-internal import RegnumSystem
 internal import RegnumRealmFile
+internal import RegnumSystem
 
 struct JSONWriter {
     /// Returns the name of the class for the table number of a link; nil if the table is left out.
