@@ -27,7 +27,8 @@ struct ClusterCursor {
         let start: UInt64
     }
 
-    /// Realm's own files have a shift of 8: 256 objects per cluster. A test build of realm-core used 2. See `shift(_:_:)`.
+    /// Realm's own files have a shift of 8: 256 objects per cluster. A test build of realm-core used 2: see the
+    /// function `shift`.
     private let shift: Int
     private let reader: NodeReader
     private var levels: [Level] = []
@@ -45,8 +46,8 @@ struct ClusterCursor {
     }
 
     /// The shift of a file with trees of those roots. Nothing in a file names it: it is 2 if there are inner nodes, and
-    /// each node has at most 4 objects or children. Realm's own trees have an inner node only if they have, or had, more
-    /// than 256 objects, and small neighbours are merged.
+    /// each node has at most 4 objects or children. Realm's own trees have an inner node only if they have, or had,
+    /// more than 256 objects, and small neighbours are merged.
     static func shift(_ reader: NodeReader, _ roots: [Int]) throws(RealmFileError) -> Int {
         var hasInnerNodes = false
         for root in roots {
