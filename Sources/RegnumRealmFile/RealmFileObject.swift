@@ -162,8 +162,8 @@ final class ObjectBatch {
     let table: RealmFileTable
     /// The budget of the values of all objects, each read once.
     let budget: WorkBudget
-    /// By column: `generation` at the last read of a value. A value that a program reads again is charged to a budget of
-    /// its own.
+    /// By column: `generation` at the last read of a value. A value that a program reads again is charged to a budget
+    /// of its own.
     private var readGenerations: [Int]
     /// The path of the file, for errors.
     let path: String

@@ -27,8 +27,8 @@ public struct RealmFileTable: Sendable {
     public let primaryKeyIndex: Int?
     /// The number of objects.
     public let objectCount: Int
-    /// The error for which no object of the table can be read; nil for other tables. Such a table may lack its properties
-    /// and its count of objects. Reading its objects throws this error.
+    /// The error because of which no object of the table can be read; nil for other tables. Such a table may lack its
+    /// properties and its count of objects. Reading its objects throws this error.
     public internal(set) var damage: RealmFileError?
 
     let layout: TableLayout

@@ -7,7 +7,7 @@ import RegnumRealmFile
 import Testing
 
 extension FileBuilder {
-    /// A tree of objects with the keys 0 ..< `count`, `1 << shift` in each node. Its one column has three times the key.
+    /// A tree of objects with the keys 0 ..< `count`, `1 << shift` in each node. Its column has three times the key.
     fileprivate mutating func clusterTree(count: Int, shift: Int) -> Int64 {
         let fanOut = 1 << shift
         var nodes: [(ref: Int64, count: Int)] = []
@@ -92,8 +92,8 @@ extension FileBuilder {
         #expect(try values(file) == [link(-1, 1 << 40), link(-1, 5)])
     }
 
-    /// A link to a table that the file does not have was once counted as one to a deleted object, and got lost without a
-    /// report.
+    /// A link to a table that the file does not have was once counted as one to a deleted object, and got lost without
+    /// a report.
     @Test("A link to an unknown table leads nowhere, and is none to a deleted object")
     func unknownTable() throws {
         let file = try open { builder in

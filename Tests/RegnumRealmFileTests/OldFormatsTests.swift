@@ -112,7 +112,7 @@ import Testing
         let rowCount = 3000
         let text = { (row: Int) in Array("text \(row)".utf8) }
         let file = try open(9) { builder in
-            // The first leaf of one column is not a leaf: whoever reads it gets an error.
+            // The first leaf of one column is not a leaf: reading it is an error.
             let noLeaf = builder.blob([1])
             let starts: [Int64] = [1000, 2000]
             let leaves = [noLeaf] + starts.map { start in builder.integers((0..<1000).map { start + $0 }) }

@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(
-        "Tables without a class are imported, and links and tables in values of any type that cannot be held are reported"
+        "Tables without a class are imported; links and tables in values of any type that cannot be held are reported"
     )
     func placeless() throws {
         let scratch = try Scratch()

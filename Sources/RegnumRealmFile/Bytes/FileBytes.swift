@@ -57,8 +57,8 @@ final class FileBytes {
         return UnsafeRawPointer(memory.base + offset)
     }
 
-    /// Releases the chunks that were loaded first if more than `keptByteCount` is in use: half of `keptByteCount` remains.
-    /// The parts of an object may be far apart in the file, so those of the last objects are likely to be needed again.
+    /// Releases the chunks that were loaded first if more than `keptByteCount` is in use: half of that remains.
+    /// The parts of an object may be far apart in the file: those of the last objects are likely to be needed again.
     func trim() {
         guard loadedChunks.count * Self.chunkByteCount > Self.keptByteCount else { return }
         let released = loadedChunks.count - Self.keptByteCount / Self.chunkByteCount / 2

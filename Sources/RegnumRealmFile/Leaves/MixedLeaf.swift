@@ -82,8 +82,8 @@ extension NodeReader {
         }
     }
 
-    /// The link to the object with `key` in the table with the key `table`. Negative keys of objects are those of objects
-    /// that another device deleted. A table that the file does not have leaves a link that leads nowhere.
+    /// The link to the object with `key` in the table with the key `table`. Negative keys are those of objects that
+    /// another device deleted. A table that the file does not have leaves a link that leads nowhere.
     func typedLink(table: Int64, key: Int64, _ tables: any TableKeys) -> RealmFileValue {
         guard key >= 0 else {
             deletedLinks += 1

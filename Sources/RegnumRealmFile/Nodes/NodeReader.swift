@@ -85,8 +85,8 @@ final class NodeReader {
         return text
     }
 
-    /// The decoded values of the column with that root. `decode` makes them the first time: each object that a link leads
-    /// to needs them.
+    /// The decoded values of the column with that root. `decode` makes them the first time: each object to which a link
+    /// leads needs them.
     func cached(
         _ type: FileType, _ root: Int, _ decode: () throws(RealmFileError) -> DecodedTexts
     ) throws(RealmFileError) -> DecodedTexts {

@@ -27,7 +27,8 @@ struct ClusterCursor {
         let start: UInt64
     }
 
-    /// Realm's own files have a shift of 8: 256 objects per cluster. A test build of realm-core used 2. See `shift(_:_:)`.
+    /// Realm's own files have a shift of 8: 256 objects per cluster. A test build of realm-core used 2: see the
+    /// function `shift`.
     private let shift: Int
     private let reader: NodeReader
     private var levels: [Level] = []
@@ -44,28 +45,38 @@ struct ClusterCursor {
         first = (root, 0)
     }
 
-    /// The shift of a file with trees of those roots. Nothing in a file names it: it is 2 if there are inner nodes, and
-    /// each node has at most 4 objects or children. Realm's own trees have an inner node only if they have, or had, more
-    /// than 256 objects, and small neighbours are merged.
+    /// The shift of a file with trees of those roots. Nothing in a file names it: it is 2 if there are inner nodes, no
+    /// node has more than 4 objects or children, and a cluster has 4. Realm's own trees have an inner node only if they
+    /// have, or had, more than 256 objects, and small neighbours are merged.
     static func shift(_ reader: NodeReader, _ roots: [Int]) throws(RealmFileError) -> Int {
-        var hasInnerNodes = false
+        var (hasInnerNodes, largest) = (false, 0)
         for root in roots {
             let node = try reader.node(root)
-            guard try isSmall(reader, node, depth: 0) else { return 8 }
+            guard let count = try largestSmallCluster(reader, node, depth: 0) else { return 8 }
             if node.isInner { hasInnerNodes = true }
+            largest = max(largest, count)
         }
-        return hasInnerNodes ? 2 : 8
+        return hasInnerNodes && largest == 4 ? 2 : 8
     }
 
-    private static func isSmall(_ reader: NodeReader, _ node: Node, depth: Int) throws(RealmFileError) -> Bool {
+    /// The number of objects in the largest cluster below `node`; nil if a node has more than 4 objects or children.
+    private static func largestSmallCluster(
+        _ reader: NodeReader, _ node: Node, depth: Int
+    ) throws(RealmFileError) -> Int? {
         guard depth < NodeReader.depthLimit else { throw .damaged(node.ref, "the tree of objects is too deep") }
         let elements = try reader.refs(node)
-        guard node.isInner else { return try keys(reader, node, elements, start: 0, limit: 1 << 16).count <= 4 }
-        guard elements.count <= 3 + 4 else { return false }
-        for child in elements.dropFirst(3) {
-            guard try isSmall(reader, reader.node(child, of: node), depth: depth + 1) else { return false }
+        guard node.isInner else {
+            let count = try keys(reader, node, elements, start: 0, limit: 1 << 16).count
+            return count <= 4 ? count : nil
         }
-        return true
+        guard elements.count <= 3 + 4 else { return nil }
+        var largest = 0
+        for element in elements.dropFirst(3) {
+            let child = try reader.node(element, of: node)
+            guard let count = try largestSmallCluster(reader, child, depth: depth + 1) else { return nil }
+            largest = max(largest, count)
+        }
+        return largest
     }
 
     /// The number of objects in the tree.

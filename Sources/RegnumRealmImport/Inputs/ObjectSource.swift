@@ -150,7 +150,8 @@ extension RealmFile {
     var omissions: [String] {
         let omitted = omittedTables.map { table in
             table.kind == .asymmetric
-                ? "Class '\(table.name)' is asymmetric and is left out: its \(table.objectCount) objects wait to be sent."
+                ? "Class '\(table.name)' is asymmetric and is left out: its \(table.objectCount) objects wait to be "
+                    + "sent."
                 : "Class '\(table.name)' belongs to Realm's synchronisation and is left out."
         }
         let renamed = tables.filter { $0.isCarriedOver && !$0.isClass && $0.name != $0.tableName }
