@@ -208,12 +208,22 @@ extension SystemCalls {
     }
 }
 
+#if canImport(Glibc)
+    /// RENAME_NOREPLACE of Linux.
+    private let renameNoReplace: UInt32 = 1
+
+    /// Declared by hand: the C library shows it only to programs that ask for GNU extensions.
+    @_silgen_name("renameat2")
+    private func renameAt2(
+        _ oldFolder: CInt, _ old: UnsafePointer<CChar>, _ newFolder: CInt, _ new: UnsafePointer<CChar>, _ flags: UInt32
+    ) -> CInt
+#endif
+
 extension SystemCalls {
     /// Renames a file unless something has the target's name. Returns 0 or minus `errno`.
     static func renameExclusively(_ source: UnsafePointer<CChar>, _ target: UnsafePointer<CChar>) -> Int {
         #if canImport(Glibc)
-            // RENAME_NOREPLACE
-            return call { renameat2(AT_FDCWD, source, AT_FDCWD, target, 1) }
+            return call { renameAt2(AT_FDCWD, source, AT_FDCWD, target, renameNoReplace) }
         #elseif canImport(Musl)
             return -Int(ENOSYS)
         #else
