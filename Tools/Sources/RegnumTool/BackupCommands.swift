@@ -66,7 +66,7 @@ struct BackupCommand: ParsableCommand {
                 }
                 if follow { try followFile() } else { try addBackup() }
             } else {
-                if complete { throw Refusal("--complete is for a repository: specify --repository for a new one.") }
+                if complete { throw Refusal("--complete is for a repository: specify --new to make one.") }
                 try copyFile()
             }
             Output.progress(nil)
