@@ -3,9 +3,9 @@
 // the syntax is known: a property without a type is accepted if its default shows the type.
 
 #if Macros
+    internal import SwiftDiagnostics
     internal import SwiftSyntax
     internal import SwiftSyntaxBuilder
-    internal import SwiftSyntaxMacros
 
     /// A property that the struct has.
     struct ModelProperty {
@@ -22,11 +22,8 @@
         let access: String?
     }
 
-    struct PropertyScan<Context: MacroExpansionContext> {
-        private let context: Context
-        private(set) var hasErrors = false
-
-        init(_ context: Context) { self.context = context }
+    struct PropertyScan {
+        private(set) var problems: [Diagnostic] = []
 
         /// The stored properties of the class itself, in order. Reports those that are not `@Persisted` but look as if
         /// they were to be stored.
@@ -53,8 +50,7 @@
         }
 
         private mutating func report(_ place: some SyntaxProtocol, _ message: String) {
-            hasErrors = true
-            context.report(place, message)
+            problems.append(Diagnostic(place, message))
         }
 
         /// Forms of properties that RealmSwift had before `@Persisted`.

@@ -15,42 +15,45 @@
             of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
             conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
         ) throws -> [DeclSyntax] {
+            let (source, problems) = source(of: declaration, node)
+            for problem in problems { context.diagnose(problem) }
+            return source.map { [$0.declaration] } ?? []
+        }
+
+        /// The struct of a class, or the problems for which it has none.
+        private static func source(
+            of declaration: some DeclGroupSyntax, _ node: AttributeSyntax
+        ) -> (source: SnapshotSource?, problems: [Diagnostic]) {
+            func refused(_ place: some SyntaxProtocol, _ message: String) -> (SnapshotSource?, [Diagnostic]) {
+                (nil, [Diagnostic(place, message)])
+            }
             guard let model = declaration.as(ClassDeclSyntax.self) else {
-                context.report(
+                return refused(
                     node,
                     "@Snapshot belongs to a class of objects: write it above a class that inherits from Object or "
                         + "EmbeddedObject")
-                return []
             }
             if let parameters = model.genericParameterClause {
-                context.report(parameters, "a generic class has no @Snapshot, because no Realm stores it")
-                return []
+                return refused(parameters, "a generic class has no @Snapshot, because no Realm stores it")
             }
             if let taken = model.memberBlock.members.first(where: { $0.decl.declaredTypeName == "Snapshot" }) {
-                context.report(
+                return refused(
                     taken.decl, "@Snapshot adds the type 'Snapshot' to the class: give this one another name")
-                return []
             }
-            guard let depth = depth(of: node, context) else { return [] }
-            var scan = PropertyScan(context)
+            let depth = node.depth
+            if let depth, !depth.is(IntegerLiteralExprSyntax.self) {
+                return refused(depth, "the depth is the number of links to follow, as a literal: 0, 1, 2")
+            }
+            var scan = PropertyScan()
             let properties = scan.properties(of: model)
-            if scan.hasErrors { return [] }
+            if !scan.problems.isEmpty { return (nil, scan.problems) }
             if properties.isEmpty {
-                context.report(
+                return refused(
                     node, "'\(model.name.text)' has no @Persisted property of its own: a snapshot of it would be empty")
-                return []
             }
-            return [SnapshotSource(model: model, depth: depth, properties: properties).declaration]
-        }
-
-        /// The argument `depth`, as it is written; "1" if there is none; nil if it is wrong.
-        private static func depth(of node: AttributeSyntax, _ context: some MacroExpansionContext) -> String? {
-            guard case .argumentList(let arguments) = node.arguments, let depth = arguments.first?.expression else {
-                return "1"
-            }
-            if depth.is(IntegerLiteralExprSyntax.self) { return depth.trimmedDescription }
-            context.report(depth, "the depth is the number of links to follow, as a literal: 0, 1, 2")
-            return nil
+            return (
+                SnapshotSource(model: model, depth: depth?.trimmedDescription ?? "1", properties: properties), []
+            )
         }
     }
 
@@ -60,14 +63,13 @@
             providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
             in context: some MacroExpansionContext
         ) throws -> [ExtensionDeclSyntax] {
-            guard let model = declaration.as(ClassDeclSyntax.self), model.genericParameterClause == nil else {
-                return []
-            }
+            // The other role of the macro has reported the problems.
+            guard let model = source(of: declaration, node).source?.model else { return [] }
             if protocols.isEmpty {
-                context.report(
-                    node,
-                    "a superclass of '\(model.name.text)' has @Snapshot already: only one class of them "
-                        + "can have it")
+                context.diagnose(
+                    Diagnostic(
+                        node,
+                        "a superclass of '\(model.name.text)' has @Snapshot already: only one of them can have it"))
                 return []
             }
             // A link is read as the key or the values of its target, an embedded object as its values.
@@ -128,10 +130,18 @@
         var severity: DiagnosticSeverity { .error }
     }
 
-    extension MacroExpansionContext {
-        /// Reports an error at a place of the user's source.
-        func report(_ place: some SyntaxProtocol, _ message: String) {
-            diagnose(Diagnostic(node: Syntax(place), message: SnapshotProblem(message: message)))
+    extension Diagnostic {
+        /// An error at a place of the user's source.
+        init(_ place: some SyntaxProtocol, _ message: String) {
+            self.init(node: Syntax(place), message: SnapshotProblem(message: message))
+        }
+    }
+
+    extension AttributeSyntax {
+        /// The argument `depth`; nil if there is none.
+        fileprivate var depth: ExprSyntax? {
+            guard case .argumentList(let arguments) = arguments else { return nil }
+            return arguments.first?.expression
         }
     }
 #endif

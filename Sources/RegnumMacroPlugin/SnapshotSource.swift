@@ -49,7 +49,7 @@
 
         private var reading: [String] {
             [
-                "\(access)init(_ object: \(name), depth: Int) {",
+                "\(access)init(_ object: \(name), depth: Swift.Int) {",
                 "    let reading = Regnum.SnapshotReading(depth: depth)",
             ]
                 + properties.map { "    self.\($0.name) = reading.value(object.\($0.name))" } + ["}"]
