@@ -121,7 +121,10 @@ struct ModelSnapshotTests {
         after.name = "New"
         after.hall?.seats = 9
         after.rival = nil
-        try realm.write { (first.hall?.city, first.rival) = ("Bern", first) }
+        try realm.write {
+            first.hall?.city = "Bern"
+            first.rival = first
+        }
         realm.beginWrite()
         let error = #expect(throws: DraftConflict.self) { try after.apply(to: first, since: before) }
         #expect(error?.properties == ["rival"] && first.name == "First")
