@@ -37,7 +37,8 @@ public protocol ModelSnapshot: Sendable, Codable, Hashable {
     ///
     /// - Parameters:
     ///   - object: The object, managed or not. It is a programmer error if it is invalid.
-    ///   - depth: How many links are followed; beyond that, a linked object is its primary key.
+    ///   - depth: How many links are followed, at most 100; beyond that, a linked object is its primary key. An object
+    ///     is read again for each path that leads to it, so choose a small depth for objects that link to one another.
     /// - Thread: That of the object.
     /// - Complexity: O(values read).
     init(_ object: ModelClass, depth: Int)
