@@ -164,9 +164,11 @@ let package = Package(
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing", condition: observability),
                 .product(name: "Tracing", package: "swift-distributed-tracing", condition: observability),
             ]),
-        tests("RegnumMacrosTests",
+        tests("RegnumMacrosTests", ["RegnumMacros", "RealmSwift", "RegnumTestKit"]),
+        // Apart, because SwiftPM builds a test of a plugin, with all that it depends on, a second time as a tool.
+        tests("RegnumMacroPluginTests",
             [
-                "RegnumMacros", "RealmSwift", "RegnumTestKit", .target(name: "RegnumMacroPlugin", condition: macros),
+                .target(name: "RegnumMacroPlugin", condition: macros),
                 .product(name: "SwiftSyntax", package: "swift-syntax", condition: macros),
                 .product(name: "SwiftSyntaxBuilder", package: "swift-syntax", condition: macros),
                 .product(name: "SwiftSyntaxMacroExpansion", package: "swift-syntax", condition: macros),

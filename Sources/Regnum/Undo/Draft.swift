@@ -213,7 +213,7 @@ struct DraftEdit {
         return conflicts
     }
 
-    private static func collect(
+    static func collect(
         _ live: ObjectBase, _ copy: ObjectBase, before: Contents, now: Contents, path: String,
         into edits: inout [DraftEdit]
     ) {
