@@ -40,81 +40,84 @@
 
         @Test("A class becomes a struct with its persisted properties")
         func whole() {
-            let model = """
-                class Dog: Object {
-                    @Persisted(primaryKey: true) var id: UUID
-                    @Persisted var name = ""
-                    @Persisted var owner: Person?
-                    @Persisted var toys: RealmSwift.List<String>
-                    @Persisted(originProperty: "dog") var people: LinkingObjects<Person>
-                    var shown: String { name }
-                }
-                """
-            let generated = #"""
+            expect("@Snapshot(depth: 2)\n\(Self.dog)", becomes: Self.dog.dropLast(2) + Self.dogSnapshot)
+        }
+
+        private static let dog = """
+            class Dog: Object {
+                @Persisted(primaryKey: true) var id: UUID
+                @Persisted var name = ""
+                @Persisted var owner: Person?
+                @Persisted var toys: RealmSwift.List<String>
+                @Persisted(originProperty: "dog") var people: LinkingObjects<Person>
+                var shown: String { name }
+            }
+            """
+
+        /// The source that follows the members of `dog`.
+        private static let dogSnapshot = #"""
 
 
-                    /// The values of a `Dog`, which can be compared, encoded, and sent to any thread or actor.
-                    struct Snapshot: Regnum.ModelSnapshot {
-                        typealias ModelClass = Dog
-                        typealias ModelKey = UUID
-                        var id: UUID
-                        var name: String
-                        var owner: Person.SnapshotForm?
-                        var toys: [String]
-                        static var linkDepth: Swift.Int {
-                            2
+                /// The values of a `Dog`, which can be compared, encoded, and sent to any thread or actor.
+                struct Snapshot: Regnum.ModelSnapshot {
+                    typealias ModelClass = Dog
+                    typealias ModelKey = UUID
+                    var id: UUID
+                    var name: String
+                    var owner: Person.SnapshotForm?
+                    var toys: [String]
+                    static var linkDepth: Swift.Int {
+                        2
+                    }
+                    init(id: UUID, name: String, owner: Person.SnapshotForm? = nil, toys: [String]) {
+                        self.id = id
+                        self.name = name
+                        self.owner = owner
+                        self.toys = toys
+                    }
+                    init(_ object: Dog, depth: Swift.Int) {
+                        let reading = Regnum.SnapshotReading(depth: depth)
+                        self.id = reading.value(object.id)
+                        self.name = reading.value(object.name)
+                        self.owner = reading.value(object.owner)
+                        self.toys = reading.value(object.toys)
+                    }
+                    static func _key(of object: Dog) -> ModelKey? {
+                        object.id
+                    }
+                    var _key: ModelKey? {
+                        self.id
+                    }
+                    func _write(to object: Dog, _ writing: Regnum.SnapshotWriting) {
+                        writing.write(self.id, to: &object.id, "id")
+                        writing.write(self.name, to: &object.name, "name")
+                        writing.write(self.owner, to: &object.owner, "owner")
+                        writing.write(self.toys, to: object.toys, "toys")
+                    }
+                    private enum CodingKeys: Swift.String, Swift.CodingKey {
+                        case id
+                        case name
+                        case owner
+                        case toys
+                    }
+                    init(from decoder: any Swift.Decoder) throws {
+                        if let object = Self._object(in: decoder) {
+                            self.init(object)
+                            return
                         }
-                        init(id: UUID, name: String, owner: Person.SnapshotForm? = nil, toys: [String]) {
-                            self.id = id
-                            self.name = name
-                            self.owner = owner
-                            self.toys = toys
-                        }
-                        init(_ object: Dog, depth: Swift.Int) {
-                            let reading = Regnum.SnapshotReading(depth: depth)
-                            self.id = reading.value(object.id)
-                            self.name = reading.value(object.name)
-                            self.owner = reading.value(object.owner)
-                            self.toys = reading.value(object.toys)
-                        }
-                        static func _key(of object: Dog) -> ModelKey? {
-                            object.id
-                        }
-                        var _key: ModelKey? {
-                            self.id
-                        }
-                        func _write(to object: Dog, _ writing: Regnum.SnapshotWriting) {
-                            writing.write(self.id, to: &object.id, "id")
-                            writing.write(self.name, to: &object.name, "name")
-                            writing.write(self.owner, to: &object.owner, "owner")
-                            writing.write(self.toys, to: object.toys, "toys")
-                        }
-                        private enum CodingKeys: Swift.String, Swift.CodingKey {
-                            case id
-                            case name
-                            case owner
-                            case toys
-                        }
-                        init(from decoder: any Swift.Decoder) throws {
-                            if let object = Self._object(in: decoder) {
-                                self.init(object)
-                                return
-                            }
-                            let values = try decoder.container(keyedBy: CodingKeys.self)
-                            self.id = try values.decode(UUID.self, forKey: .id)
-                            self.name = try values.decode(String.self, forKey: .name)
-                            self.owner = try values.decodeIfPresent(Person.SnapshotForm.self, forKey: .owner)
-                            self.toys = try values.decode([String].self, forKey: .toys)
-                        }
+                        let values = try decoder.container(keyedBy: CodingKeys.self)
+                        self.id = try values.decode(UUID.self, forKey: .id)
+                        self.name = try values.decode(String.self, forKey: .name)
+                        self.owner = try values.decodeIfPresent(Person.SnapshotForm.self, forKey: .owner)
+                        self.toys = try values.decode([String].self, forKey: .toys)
                     }
                 }
+            }
 
-                extension Dog: Regnum.SnapshotModel {
-                    typealias SnapshotForm = Regnum.LinkedSnapshot<Dog>
-                }
-                """#
-            expect("@Snapshot(depth: 2)\n\(model)", becomes: model.dropLast(2) + generated)
-        }
+            extension Dog: Regnum.SnapshotModel {
+                typealias SnapshotForm = Regnum.LinkedSnapshot<Dog>
+            }
+            """#
 
         @Test("Only classes with properties of their own have snapshots")
         func classes() {

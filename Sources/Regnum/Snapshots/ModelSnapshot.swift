@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structs with the values of a model class, known to the compiler: what the macro @Snapshot of RegnumMacros generates
-// and what a program can also write by hand. See `SnapshotApplying.swift` for the way back into the Realm.
+// Structs with the values of a model class, known to the compiler. The macro @Snapshot of RegnumMacros generates them,
+// and a program can write them by hand. `SnapshotApplying.swift` writes their values to objects.
 
 /// A model class with a struct of its values. The macro `@Snapshot` of RegnumMacros adds the conformance.
 public protocol SnapshotModel: ObjectBase, SendableMetatype {
