@@ -1,6 +1,7 @@
 // swift-tools-version: 6.2
 // The libraries and their tests. Tools, benchmarks and examples are packages of their own (see
 // Documentation/ARCHITECTURE.md), so that an app that uses Regnum resolves nothing it does not need.
+import CompilerPluginSupport
 import PackageDescription
 
 let settings: [SwiftSetting] = [
@@ -40,6 +41,9 @@ let publishers: TargetDependencyCondition? = .when(
 /// The libraries through which RegnumObservability reports.
 let observability: TargetDependencyCondition? = .when(traits: ["Observability"])
 
+/// The library with which the macros read and write source code.
+let macros: TargetDependencyCondition? = .when(traits: ["Macros"])
+
 /// The five articles use old spellings, which are deprecated on purpose.
 let articleSettings = settings + [.treatWarning("DeprecatedDeclaration", as: .warning)]
 
@@ -57,6 +61,7 @@ let package = Package(
         .library(name: "RegnumTestKit", targets: ["RegnumTestKit"]),
         .library(name: "RegnumReactive", targets: ["RegnumReactive"]),
         .library(name: "RegnumObservability", targets: ["RegnumObservability"]),
+        .library(name: "RegnumMacros", targets: ["RegnumMacros"]),
         .library(name: "RegnumMerge", targets: ["RegnumMerge"]),
         .library(name: "RegnumRealmFile", targets: ["RegnumRealmFile"]),
         .library(name: "RegnumRealmImport", targets: ["RegnumRealmImport"]),
@@ -65,6 +70,7 @@ let package = Package(
         .trait(name: "Encryption", description: "Encrypted files, through swift-crypto."),
         .trait(name: "Publishers", description: "Combine publishers, through OpenCombine where Combine is missing."),
         .trait(name: "Observability", description: "Logs, metrics and traces, through the libraries of Swift servers."),
+        .trait(name: "Macros", description: "The macro @Snapshot, through swift-syntax."),
         .trait(name: "S3", description: "Backups in S3 and services with its interface, through AsyncHTTPClient."),
         .default(enabledTraits: ["Encryption"]),
     ],
@@ -76,6 +82,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.1.0"),
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.24.0"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.80.0"),
+        .package(url: "https://github.com/swiftlang/swift-syntax.git", "602.0.0"..<"604.0.0"),
     ],
     targets: [
         library("RegnumSystem"),
@@ -118,6 +125,13 @@ let package = Package(
             .product(name: "CoreMetrics", package: "swift-metrics", condition: observability),
             .product(name: "Tracing", package: "swift-distributed-tracing", condition: observability),
         ]),
+        .macro(
+            name: "RegnumMacroPlugin",
+            dependencies: [
+                "SwiftCompilerPlugin", "SwiftDiagnostics", "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros",
+            ].map { .product(name: $0, package: "swift-syntax", condition: macros) },
+            swiftSettings: settings),
+        library("RegnumMacros", ["Regnum", .target(name: "RegnumMacroPlugin", condition: macros)]),
 
         tests("RegnumSystemTests", ["RegnumSystem"]),
         tests("RegnumSimulationTests", ["RegnumSimulation", "RegnumSystem"]),
@@ -149,6 +163,16 @@ let package = Package(
                 .product(name: "MetricsTestKit", package: "swift-metrics", condition: observability),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing", condition: observability),
                 .product(name: "Tracing", package: "swift-distributed-tracing", condition: observability),
+            ]),
+        tests("RegnumMacrosTests", ["RegnumMacros", "RealmSwift", "RegnumTestKit"]),
+        // Apart, because SwiftPM builds a test of a plugin, with all that it depends on, a second time as a tool.
+        tests("RegnumMacroPluginTests",
+            [
+                .target(name: "RegnumMacroPlugin", condition: macros),
+                .product(name: "SwiftSyntax", package: "swift-syntax", condition: macros),
+                .product(name: "SwiftSyntaxBuilder", package: "swift-syntax", condition: macros),
+                .product(name: "SwiftSyntaxMacroExpansion", package: "swift-syntax", condition: macros),
+                .product(name: "SwiftSyntaxMacrosGenericTestSupport", package: "swift-syntax", condition: macros),
             ]),
         tests("RegnumInspectTests", ["RegnumInspect", "Regnum", "RegnumEngine", "RegnumSystem"]),
         tests("RegnumBackupTests", ["RegnumBackup", "RegnumEngine", "RegnumSimulation", "RegnumSystem"]),

@@ -71,6 +71,11 @@ enum Rules {
             "RegnumObservability":
                 standard
                 .union(["Dispatch", "Foundation", "Regnum", "RegnumSystem", "Logging", "CoreMetrics", "Tracing"]),
+            "RegnumMacros": ["Swift", "Regnum"],
+            "RegnumMacroPlugin": [
+                "Swift", "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros", "SwiftDiagnostics",
+                "SwiftCompilerPlugin",
+            ],
             "RegnumTestKit": standard.union(foundation)
                 .union(["Regnum", "RegnumRealmImport", "RegnumSimulation", "RegnumSystem", "Testing", "XCTest"]),
         ]

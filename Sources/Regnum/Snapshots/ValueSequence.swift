@@ -24,13 +24,20 @@ extension RealmCollection where Element: ObjectBase {
     public func values<Value: Decodable & Sendable>(
         as type: Value.Type, keyPaths: [String]? = nil
     ) -> AsyncThrowingStream<[Value], any Error> {
+        stream(keyPaths) { try $0.snapshots(as: type) }
+    }
+
+    /// A sequence of the values that `make` creates from the collection, now and after each change.
+    func stream<Value: Sendable>(
+        _ keyPaths: [String]?, _ make: @escaping (Self) throws -> [Value]
+    ) -> AsyncThrowingStream<[Value], any Error> {
         let (stream, continuation) = AsyncThrowingStream<[Value], any Error>.makeStream(
             bufferingPolicy: .bufferingNewest(1))
         let token = observe(keyPaths: keyPaths, on: nil) { (change: RealmCollectionChange<Self>) in
             switch change {
             case .initial(let collection), .update(let collection, _, _, _):
                 if collection.isInvalidated { return continuation.finish() }
-                do { continuation.yield(try collection.snapshots(as: type)) } catch {
+                do { continuation.yield(try make(collection)) } catch {
                     continuation.finish(throwing: error)
                 }
             case .error(let error): continuation.finish(throwing: error)

@@ -33,16 +33,27 @@ public struct DraftConflict: Error, Sendable, Equatable, CustomStringConvertible
     /// The properties in conflict, those of embedded objects with their path, such as "address.city". Empty if the
     /// object was deleted.
     public let properties: [String]
+    let subject: Subject
+
+    /// The kind of copy that cannot be applied.
+    enum Subject: String { case draft, snapshot }
 
     /// True if the object was deleted.
     public var isDeleted: Bool { properties.isEmpty }
 
     public var description: String {
         let object = describedObject(className, primaryKey)
-        if isDeleted { return "The draft of \(object) cannot be applied: the object was deleted." }
-        return "The draft of \(object) cannot be applied: since it began, others have changed "
-            + "\(properties.map { "'\($0)'" }.joined(separator: ", ")). Apply it with `.merge` or `.overwrite`, or begin "
-            + "another draft."
+        let start = "The \(subject) of \(object) cannot be applied: "
+        if isDeleted { return start + "the object was deleted." }
+        let names = properties.map { "'\($0)'" }.joined(separator: ", ")
+        return switch subject {
+        case .draft:
+            start + "since it began, others have changed \(names). Apply it with `.merge` or `.overwrite`, or begin "
+                + "another draft."
+        case .snapshot:
+            start + "since it was taken, others have changed \(names). Apply it with `.merge` or `.overwrite`, or take "
+                + "another snapshot."
+        }
     }
 
     public var errorDescription: String? { description }
@@ -138,11 +149,7 @@ public final class Draft<T: ObjectBase> {
         live.core.requireWrite(
             "Cannot apply a draft outside of a write transaction. Put it into `realm.write { }`.")
         if live.isInvalidated { throw conflict([]) }
-        let edits = edits()
-        let conflicts = edits.filter(\.isConflict).map(\.path)
-        if policy == .fail, !conflicts.isEmpty { throw conflict(conflicts) }
-        for edit in edits where !edit.isConflict || policy == .overwrite { edit.write() }
-        return conflicts
+        return try DraftEdit.write(edits(), policy) { conflict($0) }
     }
 
     /// Discards the changes of the draft, which begins again with the present values of the object. `object` is another
@@ -156,7 +163,7 @@ public final class Draft<T: ObjectBase> {
     }
 
     private func conflict(_ properties: [String]) -> DraftConflict {
-        DraftConflict(className: base.className, primaryKey: base.primaryKey, properties: properties)
+        DraftConflict(className: base.className, primaryKey: base.primaryKey, properties: properties, subject: .draft)
     }
 
     private func edits() -> [DraftEdit] {
@@ -168,7 +175,7 @@ public final class Draft<T: ObjectBase> {
 }
 
 /// A property that a draft has changed.
-private struct DraftEdit {
+struct DraftEdit {
     let path: String
     let property: ClassProperty
     /// The object of the Realm and the one of the draft, or objects embedded in them.
@@ -178,6 +185,33 @@ private struct DraftEdit {
 
     /// The contents of an object of the Realm and of its copy.
     typealias Contents = (live: ObjectSnapshot, copy: ObjectSnapshot)
+
+    /// Writes an edited copy of an object to it. `start` is the copy before it was edited; nil to compare the edited one
+    /// with the object itself, so that nothing is in conflict. Throws `DraftConflict`, with nothing written.
+    static func apply(
+        _ copy: ObjectBase, to live: ObjectBase, since start: ObjectBase?, _ policy: DraftPolicy,
+        subject: DraftConflict.Subject
+    ) throws -> [String] {
+        let now = (live: content(of: live), copy: content(of: copy))
+        let before = start.map { content(of: $0) } ?? now.live
+        var edits: [DraftEdit] = []
+        collect(live, copy, before: (before, before), now: now, path: "", into: &edits)
+        return try write(edits, policy) { conflicts in
+            DraftConflict(
+                className: now.live.className, primaryKey: now.live.primaryKey, properties: conflicts,
+                subject: subject)
+        }
+    }
+
+    /// Writes edits as the policy says, and returns the paths of those in conflict.
+    static func write(
+        _ edits: [DraftEdit], _ policy: DraftPolicy, _ error: ([String]) -> DraftConflict
+    ) throws -> [String] {
+        let conflicts = edits.filter(\.isConflict).map(\.path)
+        if policy == .fail, !conflicts.isEmpty { throw error(conflicts) }
+        for edit in edits where !edit.isConflict || policy == .overwrite { edit.write() }
+        return conflicts
+    }
 
     static func collect(
         _ live: ObjectBase, _ copy: ObjectBase, before: Contents, now: Contents, path: String,
