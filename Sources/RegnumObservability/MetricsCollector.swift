@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the statistics of all open files from time to time, sends them as metrics, and logs versions that are kept for
 // a long time. So metrics cost the operations nothing. Each increase of a count is taken under the lock, by one
-// collection, and sent without it: the receivers are code of the program, and may use Realms. `PoolCollector.swift` does
-// the same for pools.
+// collection, and sent without it: the receivers are code of the program, and may use Realms. `PoolCollector.swift`
+// does the same for pools.
 
 #if Observability
     internal import CoreMetrics
@@ -72,8 +72,8 @@
             pools = PoolCollector(factory)
         }
 
-        /// Collects at each interval until `stop`. Goes on after the counts that the former collector has sent, if there
-        /// is one. Counts of operations before the first start are not sent.
+        /// Collects at each interval until `stop`. Goes on after the counts that the former collector has sent, if
+        /// there is one. Counts of operations before the first start are not sent.
         func begin(after former: MetricsCollector?) {
             let sent = former?.stop()
             let files = OpenFile.all

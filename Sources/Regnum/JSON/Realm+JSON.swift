@@ -22,8 +22,8 @@ extension RealmAdditions where Self == Realm {
     /// texts, decimals are texts or numbers, enums are raw values.
     ///
     /// A number that does not fit the type of its property is an error: also a whole number that a Double or a Float
-    /// cannot hold, such as 9007199254740993, and a decimal of more than 34 digits. Fractions of a Double or a Float are
-    /// rounded to the nearest value.
+    /// cannot hold, such as 9007199254740993, and a decimal of more than 34 digits. Fractions of a Double or a Float
+    /// are rounded to the nearest value.
     ///
     /// The objects are stored in the open write transaction, or else in one of their own. All values are checked before
     /// the first is stored.
@@ -66,9 +66,9 @@ extension RealmAdditions where Self == Realm {
     /// Encodes objects as a JSON array, in the form that `decode(_:as:)` reads.
     ///
     /// Each object has all its stored properties. Links to objects with a primary key are the key, others are nested
-    /// objects. Dates are ISO 8601 texts, rounded to milliseconds, outside the years 1 to 9999 seconds since 1970; data is
-    /// base64; UUIDs, ObjectIds and decimals are texts; enums and custom types have their stored form. Linking objects
-    /// are left out. Members are sorted by name.
+    /// objects. Dates are ISO 8601 texts, rounded to milliseconds, outside the years 1 to 9999 seconds since 1970; data
+    /// is base64; UUIDs, ObjectIds and decimals are texts; enums and custom types have their stored form. Linking
+    /// objects are left out. Members are sorted by name.
     ///
     /// - Parameter objects: Results, a list, an array or another sequence of objects, managed or not.
     /// - Returns: The text, in UTF-8.

@@ -96,15 +96,16 @@ extension RealmPool {
     ///     listener. Writing in the closure is a programmer error.
     ///
     /// Each loop over the sequence is a listener; it listens from its first element until it ends or its task is
-    /// cancelled. Listeners of equal results (the same class, filter, order and `snapshots`, or type of values) share the work: changes
-    /// are found, and objects are read, once for each commit. The sequence ends when the pool is closed; until then a
-    /// listener keeps the file open, even if the pool is released. It throws `RealmPoolError.closed` if the pool was
-    /// closed before, and `Realm.Error` if the file cannot be opened or the objects cannot be read. Results of a list,
-    /// and read-only files, are programmer errors, and so is using one iterator in two tasks at the same time.
+    /// cancelled. Listeners of equal results (the same class, filter, order and `snapshots`, or type of values) share
+    /// the work: changes are found, and objects are read, once for each commit. The sequence ends when the pool is
+    /// closed; until then a listener keeps the file open, even if the pool is released. It throws
+    /// `RealmPoolError.closed` if the pool was closed before, and `Realm.Error` if the file cannot be opened or the
+    /// objects cannot be read. Results of a list, and read-only files, are programmer errors, and so is using one
+    /// iterator in two tasks at the same time.
     ///
     /// Finding the changes of a commit costs time in proportion to them, and 8 to 16 bytes of memory for each object of
-    /// filtered or sorted results. The contents cost time in proportion to the objects, once for each version: listeners
-    /// that ask for those of the same version share them, and they take memory until the next change.
+    /// filtered or sorted results. The contents cost time in proportion to the objects, once for each version:
+    /// listeners that ask for those of the same version share them, and they take memory until the next change.
     public func changes<T: Object>(
         snapshots: Bool = false, contents: Bool = true, bufferLimit: Int = 64,
         _ results: @escaping @Sendable (Realm) -> Results<T>

@@ -106,8 +106,8 @@ extension RealmPool {
     /// }
     /// ```
     ///
-    /// Everything is as in `changes(snapshots:contents:bufferLimit:_:)`, and an object is decoded once for all listeners
-    /// of equal results and the same type; see `snapshot(as:)` of an object for the rules. A sequence throws
+    /// Everything is as in `changes(snapshots:contents:bufferLimit:_:)`, and an object is decoded once for all
+    /// listeners of equal results and the same type; see `snapshot(as:)` of an object for the rules. A sequence throws
     /// `DecodingError` when an object that it passes on does not fit the type, and ends.
     ///
     /// - Parameters:

@@ -183,8 +183,8 @@ public final class RealmPool: Sendable {
         Metrics(reads: reading.activity, writes: writing.activity, syncs: syncs.count)
     }
 
-    /// Statistics of the pool's file; nil after `close`. Any thread. Needs neither a reader nor the writer, so it is there
-    /// when the pool is overloaded. See `Realm.statistics`.
+    /// Statistics of the pool's file; nil after `close`. Any thread. Needs neither a reader nor the writer, so it is
+    /// there when the pool is overloaded. See `Realm.statistics`.
     public var statistics: RealmStatistics? { file.withLock { $0 }?.statistics }
 
     /// Counts and times of the calls of a pool, and its syncs.

@@ -39,8 +39,8 @@ package func misuse(
     end(message, file: file, line: line)
 }
 
-/// Ends the program without the line of the call: no line of the program is wrong, and finding it takes memory, of which
-/// there may be none left.
+/// Ends the program without the line of the call: no line of the program is wrong, and finding it takes memory, of
+/// which there may be none left.
 private func end(_ message: String, file: StaticString, line: UInt) -> Never {
     MisuseHook.handler?(message)
     fatalError(message, file: file, line: line)

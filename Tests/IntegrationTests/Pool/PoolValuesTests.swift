@@ -86,8 +86,8 @@ import Testing
         await pool.close()
     }
 
-    // History: each listener that joined, and each that had been too slow, had all contents read for itself, on the queue
-    // that finds the changes for all others.
+    // History: each listener that joined, and each that had been too slow, had all contents read for itself, on the
+    // queue that finds the changes for all others.
     @Test("Listeners that ask for the contents of one version share them")
     func sharedContents() async throws {
         let pool = try await RealmPool(configuration: PoolSupport.memory(), readers: 1)
