@@ -6,6 +6,8 @@ internal import Foundation
 package import RegnumEngine
 internal import RegnumSystem
 
+private let importsNothing = "opening with `readOnly` imports nothing. Open it once without `readOnly`, and "
+
 extension Realm.Error {
     /// Translates an error that occurred while opening the file at `path`.
     package init(opening path: String, readOnly: Bool, _ error: EngineError) {
@@ -30,13 +32,11 @@ extension Realm.Error {
                     + "file, or its start was overwritten: choose another fileURL, or restore it from a backup.")
         case .notADatabase(_, .oldRealmCore):
             let version = FileFacts.realmCoreVersion(path).map { " (\($0))" } ?? ""
-            let restriction =
-                readOnly ? "opening with `readOnly` imports nothing. Open it once without `readOnly`, and " : ""
             self = make(
                 .unsupportedFileFormatVersion, .olderRealmFile,
                 "Database has an unsupported version"
                     + "\(version) and cannot be upgraded. It is a Realm Core file, written by RealmSwift or another "
-                    + "SDK of Realm: \(restriction)set `legacyFile` of the configuration to `.importing()` of the module "
+                    + "SDK of Realm: \(readOnly ? importsNothing : "")set `legacyFile` of the configuration to `.importing()` of the module "
                     + "RegnumRealmImport, or make a new file of it with `regnum import-realm OLD NEW`."
             )
         case .notADatabase(_, .directory):
