@@ -127,7 +127,9 @@ import Testing
         #expect(report.isComplete && report.omittedObjectCount == 0 && report.schemaVersion == 3)
         #expect(report.classes.map(\.name) == ["people_0", "people", "cities"])
         #expect(report.notes == ["Table 'people' belongs to no class. It becomes class 'people_0'."])
-        let realm = try Realm(configuration: Realm.Configuration(fileURL: scratch["new.realm"], objectTypes: []))
+        let configuration = Realm.Configuration(
+            fileURL: scratch["new.realm"], schemaVersion: 3, objectTypes: [])
+        let realm = try Realm(configuration: configuration)
         let people = realm.dynamicObjects("people_0")
         #expect(people.count == 2 && (people[0]["next"] as? DynamicObject)?["age"] as? Int == 40)
         #expect(realm.dynamicObjects("people").count == 1 && realm.dynamicObjects("cities").count == 1)

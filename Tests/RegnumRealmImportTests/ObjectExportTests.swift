@@ -29,7 +29,7 @@ import Testing
             ]
             return [
                 ("class_Text", builder.legacyTable(columns, targets: [Tagged(1)])),
-                ("other", builder.legacyTable(other, targets: [Tagged(0), Tagged(1)])),
+                ("pending_bootstraps", builder.legacyTable(other, targets: [Tagged(0), Tagged(1)])),
             ]
         }
         var all = Data()
