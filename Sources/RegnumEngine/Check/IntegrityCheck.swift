@@ -33,9 +33,9 @@ package enum IntegrityCheck {
     static let findingLimit = 100
 
     /// `progress` is called now and then with the checked part of the reachable pages, 0...1. After `stop` the report
-    /// is not complete.
+    /// is not complete. With `isUnfinished`, embedded objects may have no owner yet.
     package static func run(
-        _ database: Database, stop: ScanStop? = nil, progress: (Double) -> Void = { _ in }
+        _ database: Database, isUnfinished: Bool = false, stop: ScanStop? = nil, progress: (Double) -> Void = { _ in }
     ) -> IntegrityReport {
         do throws(EngineError) { try database.enterWriter() } catch {
             return IntegrityReport(findings: [Finding(law: 2, text: "\(error)")])
@@ -43,7 +43,7 @@ package enum IntegrityCheck {
         defer { database.leaveWriter() }
         database.settle()
         return withoutActuallyEscaping(progress) { progress in
-            var walk = Walk(database, stop, progress)
+            var walk = Walk(database, isUnfinished: isUnfinished, stop, progress)
             do throws(EngineError) { try walk.run() } catch { walk.find(2, "\(error)") }
             return walk.report
         }
@@ -68,6 +68,7 @@ package enum IntegrityCheck {
 
         let database: Database
         let session: Session?
+        private let isUnfinished: Bool
         var report = IntegrityReport()
         private(set) var pages: [UInt8] = []
         /// The kept versions.
@@ -78,8 +79,11 @@ package enum IntegrityCheck {
         /// True if rows of the table lead to the same blocks: further checks would read those blocks once per row.
         private var sharesBlocks = false
 
-        init(_ database: Database, _ stop: ScanStop?, _ progress: @escaping (Double) -> Void) {
+        init(
+            _ database: Database, isUnfinished: Bool, _ stop: ScanStop?, _ progress: @escaping (Double) -> Void
+        ) {
             self.database = database
+            self.isUnfinished = isUnfinished
             self.stop = stop
             self.progress = progress
             do {
@@ -250,7 +254,7 @@ package enum IntegrityCheck {
                     }
                 }
             }
-            if table.definition.isEmbedded {
+            if table.definition.isEmbedded, !isUnfinished {
                 attempt("\(name) > owners") { (walk) throws(EngineError) in try walk.checkOwners(table, session) }
             }
         }

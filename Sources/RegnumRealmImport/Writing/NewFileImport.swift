@@ -119,7 +119,7 @@ struct NewFileImport<Source: ObjectSource> {
 
     private func begun(_ session: Session, _ schema: NewSchema, _ state: ImportStateTable) throws -> Begun? {
         guard let state = try state.load(session), schema.isThatOf(session),
-            IntegrityCheck.run(session.database).isClean
+            IntegrityCheck.run(session.database, isUnfinished: true).isClean
         else { return nil }
         let plans = ClassPlan.plans(source.classes, schema, session)
         let importer = ObjectImporter(

@@ -146,10 +146,10 @@ struct ModelSnapshotTests {
         value.name = "New"
         value.friends.append(.key(5))
         try realm.write {
-            #expect(throws: SnapshotError.targetMissing(property: "friends", className: "Band")) {
+            #expect(throws: SnapshotError.targetMissing(property: "friends", className: Band.className())) {
                 try value.apply(to: first)
             }
-            #expect(throws: SnapshotError.otherObject(className: "Band")) { try value.apply(to: second) }
+            #expect(throws: SnapshotError.otherObject(className: Band.className())) { try value.apply(to: second) }
         }
         #expect(first.name == "First" && second.name == "Second")
         let outside = try catchMisuse { try value.apply(to: first) }
