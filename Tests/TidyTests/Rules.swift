@@ -50,7 +50,7 @@ enum Rules {
         let foundation: Set = ["Foundation", "FoundationEssentials", "Dispatch", "Observation"]
         let engine: Set = ["RegnumSystem", "RegnumEngine"]
         return [
-            "RegnumSystem": standard.union(["Glibc", "Musl", "Darwin", "Runtime"]),
+            "RegnumSystem": standard.union(["Glibc", "Musl", "Darwin"]),
             "RegnumSimulation": standard.union(["RegnumSystem"]),
             "RegnumEngine": standard.union(["RegnumSystem", "Crypto"]),
             "RegnumQuery": standard.union(engine),

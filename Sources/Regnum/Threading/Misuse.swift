@@ -3,7 +3,6 @@
 // here it is a fatal error whose message begins with RealmSwift's wording and then says what to do.
 
 package import RegnumEngine
-internal import RegnumSystem
 
 /// A hook for a test kit. Set once, before the first programmer error.
 package enum MisuseHook {
@@ -13,13 +12,11 @@ package enum MisuseHook {
 }
 
 /// Reports a programmer error and never returns. Called only at the public boundary, with no lock held and nothing half
-/// changed, because a test may abandon the call. Prints in release builds too, and names the line of the program that
-/// made the call, if there is debug information.
+/// changed, because a test may abandon the call. Prints in release builds too.
 @inline(never)
 package func misuse(_ message: String, file: StaticString = #fileID, line: UInt = #line) -> Never {
     MisuseHook.handler?(message)
-    let place = CallSite.outsideLibrary().map { "\nCalled at \($0)" } ?? ""
-    fatalError(message + place, file: file, line: line)
+    fatalError(message, file: file, line: line)
 }
 
 /// Reports an engine error in a call that cannot throw: damage or an error of the operating system while reading
@@ -27,7 +24,7 @@ package func misuse(_ message: String, file: StaticString = #fileID, line: UInt 
 @inline(never)
 package func misuse(_ error: EngineError, file: StaticString = #fileID, line: UInt = #line) -> Never {
     DamageHandler.beforeEnd(error)
-    end(error.lastWords, file: file, line: line)
+    misuse(error.lastWords, file: file, line: line)
 }
 
 /// Reports that a Realm cannot be opened, in a call that cannot throw; `message` contains the message of `error`.
@@ -36,14 +33,7 @@ package func misuse(
     _ message: String, becauseOf error: any Error, file: StaticString = #fileID, line: UInt = #line
 ) -> Never {
     DamageHandler.beforeEnd(error)
-    end(message, file: file, line: line)
-}
-
-/// Ends the program without the line of the call: no line of the program is wrong, and finding it takes memory, of
-/// which there may be none left.
-private func end(_ message: String, file: StaticString, line: UInt) -> Never {
-    MisuseHook.handler?(message)
-    fatalError(message, file: file, line: line)
+    misuse(message, file: file, line: line)
 }
 
 /// Runs engine calls whose errors the public API cannot throw.

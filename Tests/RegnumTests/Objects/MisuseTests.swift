@@ -2,7 +2,6 @@
 // Programmer errors end the process; each test runs one in a separate process.
 
 import Foundation
-import RegnumSystem
 import Testing
 
 @testable import Regnum
@@ -23,25 +22,6 @@ struct MisuseTests {
             keeper.name = "x"
         }
         #expect(Self.words(result).contains("Cannot modify managed objects outside of a write transaction."))
-    }
-
-    // The message named a line of the library only, and nothing said which line of the program was wrong.
-    @Test("The message names the line of the program that made the call", .enabled(if: CallSite.isSupported))
-    func callSite() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let realm = try makeRealm()
-            let keeper = Keeper()
-            try realm.write { realm.add(keeper) }
-            MisuseTests.change(keeper)
-        }
-        #expect(Self.words(result).contains("MisuseTests.swift:\(Self.wrongLine)\n"))
-    }
-
-    private static let wrongLine = #line + 4
-    /// A function of its own: the body of a test that ends a process is code of a macro.
-    @inline(never)
-    private static func change(_ keeper: Keeper) {
-        keeper.name = "x"
     }
 
     @Test("Reading a deleted object ends the process")
