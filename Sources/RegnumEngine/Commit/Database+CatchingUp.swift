@@ -19,6 +19,7 @@ extension Database {
                 try confirm()
             } else {
                 try shared.awaitSyncs()
+                // Read after the waiting, which may have made it newer.
                 try catchUp(with: entry.newest, durable: shared.durable)
             }
         } else {

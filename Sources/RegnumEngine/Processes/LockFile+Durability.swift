@@ -34,7 +34,7 @@ extension LockFile {
 
     // MARK: Syncs in progress
 
-    /// Shows that this process syncs the database file, until `endSync`. Calls may be nested.
+    /// Shows that this process syncs the database file, until `endSync`. Calls of several threads may overlap.
     func beginSync() {
         if slot >= 0, isMapped { pinWord(slot, Self.syncingWord).update { ($0 ?? 0) + 1 } }
     }
@@ -67,12 +67,7 @@ extension LockFile {
                     break
                 }
                 do throws(SystemError) {
-                    if try database.isLocked(byte: Self.firstSlotByte + i) {
-                        CurrentThread.sleep(nanoseconds: 100_000)
-                    } else if try database.tryLock(byte: Self.firstSlotByte + i) {
-                        if isMapped { clearDeadSlot(i) }
-                        database.unlock(byte: Self.firstSlotByte + i)
-                    }
+                    if try !clearSlotIfDead(i) { CurrentThread.sleep(nanoseconds: 100_000) }
                 } catch { throw .system(error) }
             }
         }
@@ -80,6 +75,16 @@ extension LockFile {
         isUnknown = isUnknown || mustAwaitSyncs && hasUnknownSinceUnsynced
         mustAwaitSyncs = false
         if isUnknown, !isNewestDurable { noteFailure() }
+    }
+
+    /// Clears the slot of another process if that has ended. Returns false if it is running.
+    func clearSlotIfDead(_ i: Int) throws(SystemError) -> Bool {
+        if try database.isLocked(byte: Self.firstSlotByte + i) { return false }
+        // A slot is claimed only with this lock, and its new owner clears it too.
+        guard try database.tryLock(byte: Self.firstSlotByte + i) else { return true }
+        if isMapped { clearDeadSlot(i) }
+        database.unlock(byte: Self.firstSlotByte + i)
+        return true
     }
 
     /// Clears the slot of a process that has ended. Counts a sync in which it ended. Requires accessible memory

@@ -83,14 +83,7 @@ extension LockFile {
         var others: [OtherPins] = []
         do {
             for (i, process, words, failed) in shown {
-                guard try database.isLocked(byte: Self.firstSlotByte + i) else {
-                    // A slot is claimed only with this lock, and its new owner clears it too.
-                    if try database.tryLock(byte: Self.firstSlotByte + i) {
-                        if isMapped { clearDeadSlot(i) }
-                        database.unlock(byte: Self.firstSlotByte + i)
-                    }
-                    continue
-                }
+                if try clearSlotIfDead(i) { continue }
                 guard words.contains(where: { $0 != 0 }) else { continue }
                 let isDamaged = words.contains { $0 == nil }
                 others.append(

@@ -472,8 +472,6 @@ final class LockFile: @unchecked Sendable {
         var newest: UInt64
         /// True if this process was the last one to write.
         var isOurs: Bool
-        /// The last version known to be durable; nil if unknown.
-        var durable: UInt64?
     }
 
     /// Returns the facts about other processes that a writer needs; nil if the file is damaged, or shows a version older
@@ -485,7 +483,7 @@ final class LockFile: @unchecked Sendable {
         let last = word(at: Self.lastWriterOffset)
         let isOurs = last.checked == UInt64(slot + 1)
         if !isOurs { last.value = UInt64(slot + 1) }
-        return Entry(newest: newest, isOurs: isOurs, durable: word(at: Self.durableOffset).checked)
+        return Entry(newest: newest, isOurs: isOurs)
     }
 
     /// True if other processes have, or have had, the file open.

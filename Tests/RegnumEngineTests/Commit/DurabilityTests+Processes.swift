@@ -440,7 +440,7 @@ extension DurabilityTests {
         try first.database.makeDurable()
         files.after = { _, _ in }
         let shared = try #require(other.database.shared)
-        #expect(shared.enter(other.database.header, knowing: 0)?.durable == shared.newest)
+        #expect(shared.enter(other.database.header, knowing: 0)?.newest == shared.durable)
     }
 
     /// Such a slot names no pages to verify. Opening once accepted it, after a process that did not consider it the
