@@ -176,9 +176,9 @@ struct CatchMisuseTests {
         #expect(outer == "Can't cancel a non-existing write transaction")
     }
 
-    @Test("A thousand misuses are caught, inside and outside of writes", arguments: 0..<4)
-    func thousand(_ lane: Int) throws {
-        for i in 0..<250 {
+    @Test("Hundreds of misuses are caught, inside and outside of writes", arguments: 0..<4)
+    func hundreds(_ lane: Int) throws {
+        for i in 0..<75 {
             #expect(Self.isOutsideWrite(catchMisuse { pup.name = "\(lane) \(i)" }))
             let words = try catchMisuse {
                 try realm.write {

@@ -191,7 +191,7 @@ struct StatisticsTests {
             }
             var readOnly = configuration
             readOnly.readOnly = true
-            for turn in 0..<300 {
+            for turn in 0..<100 {
                 try autoreleasepool {
                     let realm = try Realm(configuration: configuration)
                     try realm.write { realm.add(CountedRow(value: ["id": turn])) }

@@ -195,7 +195,9 @@ import Testing
         }
     }
 
-    @Test("A power loss during a compaction leaves the old file or the new one", arguments: 1...3)
+    @Test(
+        "A power loss during a compaction leaves the old file or the new one",
+        arguments: 1...(RunScale.isOptimized ? 3 : 1))
     func powerLoss(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let clean = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)

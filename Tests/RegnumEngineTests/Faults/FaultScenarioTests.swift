@@ -242,12 +242,11 @@ import Testing
         let calls = clean.operationCount
         #expect(calls > 40)
         let expected = try found(clean, isEncrypted)
-        // 11 is odd, so both kinds of failure occur. With a stride of 4, call 26 is among them unless the number of
-        // calls before it changes. Call 26 sets the length of the lock file when that is created again: while the
-        // length was unknown, no other process could open the file.
-        let (first, step) = RunScale.isOptimized ? (0, 1) : (4, 11)
+        // Call 26 is among them unless the number of calls before it changes. It sets the length of the lock file when
+        // that is created again: while the length was unknown, no other process could open the file.
+        let (first, step) = RunScale.isOptimized ? (0, 1) : (4, 22)
         for call in stride(from: first, to: calls, by: step) {
-            let kind: SystemError.Kind = call % 2 == 0 ? .io : .noSpace
+            let kind: SystemError.Kind = call / step % 2 == 1 ? .io : .noSpace
             let files = fresh(made)
             files.failure = SimulatedFailure(call: call, kind: kind)
             do {
