@@ -12,6 +12,16 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// A library that clients link. It names all modules below its own: SwiftPM compiles a client anew only if a module that
+/// the product names has changed (Scripts/product-modules).
+func product(_ name: String, below: [String]) -> Product { .library(name: name, targets: [name] + below) }
+
+/// The modules of the storage engine.
+let engine = ["RegnumEngine", "RegnumSystem"]
+
+/// The modules below Regnum.
+let objects = ["RegnumObservation", "RegnumQuery"] + engine
+
 func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
@@ -53,25 +63,28 @@ let s3: TargetDependencyCondition? = .when(traits: ["S3"])
 let package = Package(
     name: "regnum",
     products: [
-        .library(name: "Regnum", targets: ["Regnum"]),
-        .library(name: "RealmSwift", targets: ["RealmSwift"]),
-        .library(name: "RegnumInspect", targets: ["RegnumInspect"]),
-        .library(name: "RegnumBackup", targets: ["RegnumBackup"]),
-        .library(name: "RegnumStudio", targets: ["RegnumStudio"]),
-        .library(name: "RegnumTestKit", targets: ["RegnumTestKit"]),
-        .library(name: "RegnumReactive", targets: ["RegnumReactive"]),
-        .library(name: "RegnumObservability", targets: ["RegnumObservability"]),
-        .library(name: "RegnumMacros", targets: ["RegnumMacros"]),
-        .library(name: "RegnumMerge", targets: ["RegnumMerge"]),
-        .library(name: "RegnumRealmFile", targets: ["RegnumRealmFile"]),
-        .library(name: "RegnumRealmImport", targets: ["RegnumRealmImport"]),
+        product("Regnum", below: objects),
+        product("RealmSwift", below: ["Regnum"] + objects),
+        product("RegnumInspect", below: objects),
+        product("RegnumBackup", below: engine),
+        product("RegnumStudio", below: ["RegnumInspect"] + objects),
+        product("RegnumTestKit", below: ["RegnumRealmImport", "RegnumRealmFile", "Regnum", "RegnumSimulation"] + objects),
+        product("RegnumReactive", below: ["Regnum"] + objects),
+        product("RegnumObservability", below: ["Regnum"] + objects),
+        product("RegnumMacros", below: ["Regnum"] + objects),
+        product("RegnumMerge", below: []),
+        product("RegnumRealmFile", below: ["RegnumSystem"]),
+        product("RegnumRealmImport", below: ["RegnumRealmFile", "Regnum"] + objects),
     ],
     traits: [
         .trait(name: "Encryption", description: "Encrypted files, through swift-crypto."),
         .trait(name: "Publishers", description: "Combine publishers, through OpenCombine where Combine is missing."),
         .trait(name: "Observability", description: "Logs, metrics and traces, through the libraries of Swift servers."),
         .trait(name: "Macros", description: "The macro @Snapshot, through swift-syntax."),
-        .trait(name: "S3", description: "Backups in S3 and services with its interface, through AsyncHTTPClient."),
+        .trait(name: "Compression", description: "Compressed repositories of backups, through the system's zlib."),
+        .trait(
+            name: "S3", description: "Backups in S3 and services with its interface, through AsyncHTTPClient.",
+            enabledTraits: ["Encryption"]),
         .default(enabledTraits: ["Encryption"]),
     ],
     dependencies: [
@@ -101,8 +114,11 @@ let package = Package(
             .product(name: "AsyncHTTPClient", package: "async-http-client", condition: s3),
             .product(name: "NIOCore", package: "swift-nio", condition: s3),
             .product(name: "NIOHTTP1", package: "swift-nio", condition: s3),
-            .product(name: "Crypto", package: "swift-crypto", condition: s3),
+            .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Encryption"])),
+            .target(name: "CZlib", condition: .when(traits: ["Compression"])),
         ]),
+        .systemLibrary(
+            name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .yum(["zlib-devel"])]),
         .target(
             name: "RegnumStudio", dependencies: ["RegnumInspect", "RegnumQuery", "RegnumEngine", "RegnumSystem"],
             resources: studioPage.map { .embedInCode("Page/\($0)") }, swiftSettings: settings),

@@ -16,14 +16,16 @@ let package = Package(
     products: [.executable(name: "regnum", targets: ["RegnumTool"])],
     traits: [
         .trait(name: "Encryption", description: "Encrypted files, through swift-crypto."),
+        .trait(name: "Compression", description: "Compressed repositories of backups, through the system's zlib."),
         .trait(name: "S3", description: "Repositories of backups in S3, through AsyncHTTPClient."),
-        .default(enabledTraits: ["Encryption"]),
+        .default(enabledTraits: ["Compression", "Encryption"]),
     ],
     dependencies: [
         .package(
             name: "regnum", path: "..",
             traits: [
                 .trait(name: "Encryption", condition: .when(traits: ["Encryption"])),
+                .trait(name: "Compression", condition: .when(traits: ["Compression"])),
                 .trait(name: "S3", condition: .when(traits: ["S3"])),
             ]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),

@@ -716,6 +716,44 @@ def test_encrypted_backups():
     run('query', path('secret-copy.realm'), 'Person', *key, says='20 objects')
 
 
+def test_repository_forms():
+    people = make('form-people.realm', 5000)
+    dumped = run('dump', people).out
+    write('repository-key', bytes(range(64, 128)))
+    write('wrong-key', bytes(64))
+    key = ['--repository-key-file', path('repository-key')]
+    run('backup', people, path('no-form'), '--compress', '--repository', code=64, says='specify --new')
+    run('backup', people, path('no-form.realm'), *key, code=1, says='a copy has the key of its file')
+    plain = run('backup', people, path('form-plain'), '--new', '--json').json
+    small = run('backup', people, path('form-small'), '--new', '--compress', '--json').json
+    equal(small['storedBytes'] < plain['storedBytes'] * 0.8, True)
+    run('backup', people, path('form-own'), '--new', '--compress', *key, says='is a new repository')
+    equal(b'Person' in folder_bytes(path('form-plain')), True)
+    equal(b'Person' in folder_bytes(path('form-own')), False)
+    for form, arguments in [('form-small', []), ('form-own', key)]:
+        run('delete', people, 'Person', f'id == {len(form)}', '--yes')
+        run('backup', people, path(form), *arguments)
+        equal(len(run('backups', path(form), '--json', *arguments).lines), 2)
+        run('verify', path(form), '--full', *arguments, says='2 backups can be restored')
+        first = run('backups', path(form), '--json', *arguments).lines[0]['version']
+        run('restore', path(form), path(form + '.realm'), '--at', str(first), *arguments, says='restored to')
+        equal(run('dump', path(form + '.realm')).out, dumped)
+        run('prune', path(form), '--keep-last', '1', *arguments, says='2 kept')
+    for arguments in [[], ['--repository-key-file', path('wrong-key')]]:
+        for command in [['backups', path('form-own')], ['verify', path('form-own')],
+                        ['restore', path('form-own'), path('form-none.realm')], ['backup', people, path('form-own')]]:
+            run(*command, *arguments, code=1, says='--repository-key-file')
+    run('verify', path('form-small'), *key, code=1, says='not encrypted with a key of its own')
+    os.environ['REGNUM_REPOSITORY_KEY_FILE'] = path('repository-key')
+    run('verify', path('form-own'), '--heal', '--from', path('form-plain'), says='2 backups can be restored')
+    del os.environ['REGNUM_REPOSITORY_KEY_FILE']
+
+
+def folder_bytes(folder):
+    names = [os.path.join(place, name) for place, _, names in os.walk(folder) for name in names]
+    return b''.join(open(name, 'rb').read() for name in names)
+
+
 def test_following_backup():
     people = make('people.realm', 20)
     repository = path('followed')

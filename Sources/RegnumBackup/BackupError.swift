@@ -11,6 +11,11 @@ public struct BackupError: Error, Sendable, Equatable, CustomStringConvertible {
         case noRepository
         /// A newer version of the library wrote the repository.
         case newerFormat
+        /// The repository is encrypted with a key of its own, and another key or none was specified; or the other way
+        /// round.
+        case wrongKey
+        /// The package was built without the trait that the repository needs.
+        case unsupported
         /// Another process is making backups to the repository.
         case inUse
         /// Another process has taken over the repository since this one began.

@@ -2,12 +2,13 @@
 // A repository: the backups of one database, in a store. Each backup can be restored on its own. It stores only the
 // blocks that no earlier backup has.
 //
-//   repository                  u64 "RGNBKUP" · u32 format, 2 · 2 u64 seed of the hashes · i64 time · digest; a copy in
-//                               copies/repository
+//   repository                  how the others are stored (RepositoryRecord); a copy in copies/repository
 //   log/<number>                the backups, and the lease (LogEntry); a copy of each backup in copies/log/
 //   maps/<token>-<digest>       segments of page maps (PageMap); copies in copies/maps/
 //   packs/<token>-<digest>      blocks, as they are in the file; copies/packs/ has those that were healed, and
 //                               copies/healing/packs/ the same while copies/packs/ is replaced
+//
+// A repository that is compressed, or encrypted with a key of its own, stores each object in frames (FrameCoder).
 //
 // A backup first puts packs, then maps, reads both back, and then puts its entry in the log: until then it does not
 // exist, and what an interrupted one has put is deleted by a later `prune`.
@@ -60,92 +61,85 @@ public final class BackupRepository {
         package init() {}
     }
 
-    let store: any BackupStore
+    let store: ObjectStore
     /// The bytes of the object 'repository'.
     let record: [UInt8]
     let hasher: Hasher128
     let log: BackupLog
     let objects: ObjectAccess
     let options: Options
+    /// True if the objects are compressed where that makes them shorter.
+    public let isCompressed: Bool
+    /// True if the repository is encrypted with a key of its own.
+    public let isEncrypted: Bool
     /// Random, for this object: distinguishes its entries in the log from those of others.
     let owner = SIMD2<UInt64>(UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))
-
-    private static let magic: UInt64 = 0x50_554B_424E_4752
-    private static let format: UInt32 = 2
 
     /// Opens the repository in `store`. If there is none, creates one if `creating`, and throws `.noRepository`
     /// otherwise. A process that always creates one begins a new repository on the local disk if the file system of a
     /// folder is not mounted: create a repository once, and then open it.
-    public convenience init(_ store: any BackupStore, creating: Bool = false) throws {
-        try self.init(store, creating: creating, options: Options())
+    ///
+    /// - Parameters:
+    ///   - encryptionKey: 64 bytes, for a repository that is encrypted with a key of its own, which then applies to
+    ///     everything in it, also to the names of its objects. Nil if it is not. The blocks of an encrypted database
+    ///     are always stored encrypted with the key of that database.
+    ///   - isCompressed: with `creating`, a new repository stores its objects compressed (zlib, RFC 1950) where that
+    ///     makes them an eighth shorter. Those of encrypted databases do not become shorter. A repository that exists
+    ///     stays as it is.
+    ///
+    /// Throws `BackupError`: `.wrongKey`; `.unsupported` without the trait `Encryption` or `Compression` that it needs;
+    /// `.newerFormat`; `.damaged`; and errors of the store as they are.
+    public convenience init(
+        _ store: any BackupStore, creating: Bool = false, encryptionKey: Data? = nil, isCompressed: Bool = false
+    ) throws {
+        try self.init(
+            store, creating: creating, encryptionKey: encryptionKey, isCompressed: isCompressed, options: Options())
     }
 
-    package init(_ store: any BackupStore, creating: Bool, options: Options) throws {
-        self.store = store
+    package init(
+        _ store: any BackupStore, creating: Bool, encryptionKey: Data? = nil, isCompressed: Bool = false,
+        options: Options
+    ) throws {
         self.options = options
-        var found = try Self.find(store)
+        var found = try Self.find(store, encryptionKey)
         if found == nil {
             guard creating else { throw BackupError(.noRepository, "There is no repository of backups.") }
-            _ = try store.putIfAbsent(ObjectName.repository, Self.newRecord(options.clock()))
+            let new = try RepositoryRecord(
+                time: options.clock(), isCompressed: isCompressed, encryptionKey: encryptionKey)
+            _ = try store.putIfAbsent(ObjectName.repository, new.bytes)
             // That of another process, if it was faster.
-            found = try Self.find(store)
+            found = try Self.find(store, encryptionKey)
         }
-        guard let (record, hasher) = found else {
+        guard let found else {
             throw BackupError(.storage, "The store has lost the object 'repository'.")
         }
-        self.record = record
-        self.hasher = hasher
+        record = found.bytes
+        hasher = found.hasher
+        self.isCompressed = found.isCompressed
+        isEncrypted = found.key != nil
+        self.store = ObjectStore(store, found.coder)
         // If this fails, the repository has no copy of its record, which `verify` reports.
         if creating, (try? store.byteCount(of: Self.recordCopy)) == nil {
             _ = try? store.putIfAbsent(Self.recordCopy, record)
         }
-        log = BackupLog(store, hasher, record: record, clock: options.clock, grace: options.grace)
-        objects = ObjectAccess(store, hasher)
+        log = BackupLog(self.store, hasher, record: record, clock: options.clock, grace: options.grace)
+        objects = ObjectAccess(self.store, hasher)
     }
 
     private static let recordCopy = ObjectName.copies + ObjectName.repository
 
     /// Returns the record of the repository, from its copy if it is missing or damaged; nil if there is none.
-    private static func find(_ store: any BackupStore) throws -> (record: [UInt8], hasher: Hasher128)? {
+    private static func find(_ store: any BackupStore, _ encryptionKey: Data?) throws -> RepositoryRecord? {
         var problem: BackupError?
         for name in [ObjectName.repository, recordCopy] {
             guard let bytes = try store.get(name) else { continue }
-            do { return (bytes, try read(bytes)) } catch let error as BackupError {
+            do { return try RepositoryRecord(bytes, encryptionKey: encryptionKey) } catch let error as BackupError {
                 if error.code != .damaged { throw error }
                 problem = problem ?? error
             }
         }
         if let problem { throw problem }
         return nil
-    }
-
-    private static func newRecord(_ time: Int64) -> [UInt8] {
-        let seed = (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))
-        var writer = ObjectWriter()
-        writer.integer(magic)
-        writer.integer(format)
-        writer.integer(seed.0)
-        writer.integer(seed.1)
-        writer.integer(time)
-        writer.seal(Hasher128(seedLow: seed.0, seedHigh: seed.1))
-        return writer.bytes
-    }
-
-    private static func read(_ bytes: [UInt8]) throws -> Hasher128 {
-        var reader = ObjectReader(bytes)
-        guard let start = try? reader.integer(UInt64.self), start == magic else {
-            throw BackupError.damaged("the object 'repository' is not that of a repository")
-        }
-        let found = try reader.integer(UInt32.self)
-        guard found <= format else {
-            throw BackupError(.newerFormat, "A newer version of the library has made the repository.")
-        }
-        guard found == format else { throw BackupError.damaged("it has an unknown format") }
-        let hasher = Hasher128(seedLow: try reader.integer(UInt64.self), seedHigh: try reader.integer(UInt64.self))
-        guard ObjectReader(sealed: bytes, hasher) != nil else {
-            throw BackupError.damaged("the object 'repository' does not match its hash")
-        }
-        return hasher
     }
 
     /// The backups, oldest first. Damaged ones are omitted: see `verify`.

@@ -172,12 +172,13 @@ struct BackupWriter {
     /// Puts an object that may be there already, from an earlier attempt of this lease, and may be damaged there.
     private mutating func put(_ name: String, _ bytes: [UInt8], _ digest: Digest) throws {
         let store = repository.store
+        let before = store.putByteCount
         if try !store.putIfAbsent(name, bytes), try store.get(name) != bytes {
             try store.delete(name)
             _ = try store.putIfAbsent(name, bytes)
         }
         objects.append((name, digest))
-        addedByteCount += bytes.count
+        addedByteCount += store.putByteCount - before
         try lease.keep()
     }
 

@@ -93,9 +93,11 @@ struct ObjectWriter {
         integer(name.byteCount)
     }
 
+    mutating func raw(_ more: [UInt8]) { bytes.append(contentsOf: more) }
+
     mutating func blob(_ blob: [UInt8]) {
         integer(UInt32(blob.count))
-        bytes.append(contentsOf: blob)
+        raw(blob)
     }
 
     /// Appends the digest of everything so far.
@@ -138,8 +140,9 @@ struct ObjectReader {
         PackName(token: try integer(UInt64.self), digest: try digest(), byteCount: try integer(UInt32.self))
     }
 
-    mutating func blob() throws -> [UInt8] {
-        let count = Int(try integer(UInt32.self))
+    mutating func blob() throws -> [UInt8] { try raw(Int(try integer(UInt32.self))) }
+
+    mutating func raw(_ count: Int) throws -> [UInt8] {
         guard end - offset >= count else { throw BackupError.damaged("an object ends too soon") }
         defer { offset += count }
         return Array(bytes[offset..<offset + count])

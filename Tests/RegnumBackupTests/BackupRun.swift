@@ -124,8 +124,12 @@ final class BackupRun {
         return options
     }
 
-    func repository(_ store: any BackupStore, packByteCount: Int = 64 << 10) throws -> BackupRepository {
-        try BackupRepository(store, creating: true, options: options(packByteCount: packByteCount))
+    func repository(
+        _ store: any BackupStore, packByteCount: Int = 64 << 10, form: ObjectForm = .plain
+    ) throws -> BackupRepository {
+        try BackupRepository(
+            store, creating: true, encryptionKey: form.key, isCompressed: form.isCompressed,
+            options: options(packByteCount: packByteCount))
     }
 
     /// Restores a backup to a file of its own and compares it with the model. With `isWritten`, also writes to it.

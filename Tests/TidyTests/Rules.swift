@@ -60,7 +60,7 @@ enum Rules {
             "RegnumInspect": standard.union(foundation).union(engine)
                 .union(["RegnumQuery", "RegnumObservation", "Regnum"]),
             "RegnumBackup": standard.union(foundation).union(engine)
-                .union(["FoundationXML", "Crypto", "AsyncHTTPClient", "NIOCore", "NIOHTTP1"]),
+                .union(["FoundationXML", "Crypto", "CZlib", "AsyncHTTPClient", "NIOCore", "NIOHTTP1"]),
             "RegnumStudio": standard.union(foundation).union(engine).union(["RegnumQuery", "RegnumInspect"]),
             "RegnumMerge": ["Swift"],
             "RegnumRealmFile": standard.union(foundation).union(["RegnumSystem", "_CryptoExtras"]),

@@ -30,6 +30,10 @@ struct BackupCommand: ParsableCommand {
             AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the region in AWS_REGION, the address of a service other than \
             Amazon's in AWS_ENDPOINT_URL. One process at a time makes backups to a repository; with \
             --follow a second one waits.
+
+            With --new, --compress makes a repository that is compressed, and --repository-key-file one that is \
+            encrypted with a key of its own, which every later subcommand needs. The blocks of an encrypted file are \
+            always encrypted as in the file.
             """)
 
     @OptionGroup var arguments: FileArguments
@@ -37,6 +41,8 @@ struct BackupCommand: ParsableCommand {
     var target: String
     @Flag(help: "The target is a repository.") var repository = false
     @Flag(help: "Make a new repository at the target, which must not have one.") var new = false
+    @Flag(help: "With --new: compress what becomes shorter.") var compress = false
+    @OptionGroup var repositoryKey: RepositoryKeyArguments
     @Flag(help: "Make a backup of each commit. The target is a repository.") var follow = false
     @Flag(help: "Store all blocks again, which repairs a damaged repository for later backups.") var complete = false
     @Option(help: "Read at most so many megabytes per second.") var rate: Double?
@@ -45,6 +51,7 @@ struct BackupCommand: ParsableCommand {
 
     func validate() throws {
         if let rate, !(rate >= 0.001 && rate <= 1e6) { throw ValidationError("--rate is a number of MB per second.") }
+        if compress, !new { throw ValidationError("--compress is for a new repository: specify --new.") }
         if follow, complete { throw ValidationError("--complete makes one backup: leave --follow out.") }
         if !follow, retention.policy != nil {
             throw ValidationError("--keep-... deletes backups with --follow: use `regnum prune` otherwise.")
@@ -67,6 +74,9 @@ struct BackupCommand: ParsableCommand {
                 if follow { try followFile() } else { try addBackup() }
             } else {
                 if complete { throw Refusal("--complete is for a repository: specify --new to make one.") }
+                if repositoryKey.repositoryKeyFile != nil {
+                    throw Refusal("--repository-key-file is for a repository: a copy has the key of its file.")
+                }
                 try copyFile()
             }
             Output.progress(nil)
@@ -90,10 +100,13 @@ struct BackupCommand: ParsableCommand {
     }
 
     private func open() throws -> BackupRepository {
-        if !new { return try BackupPlace.repository(target) }
+        let key = try repositoryKey.key()
+        if !new { return try BackupPlace.repository(target, key: key) }
         let store = try BackupPlace(target).store()
-        do { _ = try BackupRepository(store) } catch let error as BackupError where error.code == .noRepository {
-            let made = try BackupRepository(store, creating: true)
+        do { _ = try BackupRepository(store, encryptionKey: key) } catch let error as BackupError
+            where error.code == .noRepository
+        {
+            let made = try BackupRepository(store, creating: true, encryptionKey: key, isCompressed: compress)
             if !json { Output().line("'\(target)' is a new repository") }
             return made
         }
@@ -131,8 +144,18 @@ struct BackupCommand: ParsableCommand {
 /// The repository that a subcommand works on.
 struct RepositoryArguments: ParsableArguments {
     @Argument(help: "The folder or s3:// address of the repository.", completion: .directory) var repository: String
+    @OptionGroup var repositoryKey: RepositoryKeyArguments
 
-    func open() throws -> BackupRepository { try BackupPlace.repository(repository) }
+    func open() throws -> BackupRepository { try BackupPlace.repository(repository, key: try repositoryKey.key()) }
+
+    /// Opens another repository: with the same key, or without one if it is not encrypted with a key of its own.
+    func open(other place: String) throws -> BackupRepository {
+        do { return try BackupPlace.repository(place, key: try repositoryKey.key()) } catch let error as BackupError
+            where error.code == .wrongKey
+        {
+            return try BackupPlace.repository(place, key: nil)
+        }
+    }
 
     /// Runs a subcommand. On failure, writes the message to standard error and ends the process with its exit code.
     func reporting(_ body: () throws -> Void) throws {
@@ -261,7 +284,7 @@ struct VerifyCommand: ParsableCommand {
             Interruption.watch()
             let repository = try arguments.open()
             let files = from.filter { FileKind($0) == .file }
-            let others = try from.filter { FileKind($0) != .file }.map { try BackupPlace.repository($0) }
+            let others = try from.filter { FileKind($0) != .file }.map { try arguments.open(other: $0) }
             let result = try repository.verify(
                 healing: heal, from: others, files: files.map { URL(fileURLWithPath: $0) }
             ) { byteCount in
@@ -420,7 +443,10 @@ enum BackupText {
 
     /// The message of an error, a sentence.
     static func sentence(_ error: any Error) -> String {
-        (error as? BackupError)?.message ?? (error as? Refusal)?.description ?? error.localizedDescription
+        if let error = error as? BackupError {
+            return error.message + (error.code == .wrongKey ? " See --repository-key-file." : "")
+        }
+        return (error as? Refusal)?.description ?? error.localizedDescription
     }
 
     /// The end of the second, or of the day, that a text names; nil if it is none. Fractions of a second are cut off

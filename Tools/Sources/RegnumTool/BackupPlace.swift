@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The place of a repository of backups on the command line: a folder, or s3://BUCKET/PREFIX.
 
+import ArgumentParser
 import Foundation
 import RegnumBackup
 
@@ -24,11 +25,13 @@ enum BackupPlace {
     var isFolder: Bool { if case .folder = self { true } else { false } }
 
     /// Opens the repository at the place that `text` names.
-    static func repository(_ text: String) throws -> BackupRepository {
+    static func repository(_ text: String, key: Data?) throws -> BackupRepository {
         let place = try BackupPlace(text)
         if place.isFolder, FileKind(text) != .folder { throw Refusal("'\(text)': No such folder.") }
         let store = try place.store()
-        do { return try BackupRepository(store) } catch let error as BackupError where error.code == .noRepository {
+        do { return try BackupRepository(store, encryptionKey: key) } catch let error as BackupError
+            where error.code == .noRepository
+        {
             throw Refusal("'\(text)' is not a repository of backups: `regnum backup FILE '\(text)' --new` makes one.")
         }
     }
@@ -52,9 +55,29 @@ enum BackupPlace {
                     endpoint: endpoint)
             #else
                 throw Refusal(
-                    "This `regnum` was built without S3, for '\(bucket)/\(prefix)': build it with `--traits Encryption,S3`."
+                    "This `regnum` was built without S3, for '\(bucket)/\(prefix)': build it with `--traits Compression,Encryption,S3`."
                 )
             #endif
         }
+    }
+}
+
+/// The key of a repository that is encrypted with a key of its own.
+struct RepositoryKeyArguments: ParsableArguments {
+    private static let variable = "REGNUM_REPOSITORY_KEY_FILE"
+
+    @Option(
+        help: """
+            A file with the key of a repository that is encrypted with a key of its own. Without it the environment \
+            variable REGNUM_REPOSITORY_KEY_FILE names the file.
+            """,
+        completion: .file())
+    var repositoryKeyFile: String?
+
+    /// Nil if none is specified.
+    func key() throws -> Data? {
+        if let repositoryKeyFile { return try KeySource.option(repositoryKeyFile).key() }
+        let path = ProcessInfo.processInfo.environment[Self.variable] ?? ""
+        return path.isEmpty ? nil : try KeySource.option(path).key()
     }
 }
