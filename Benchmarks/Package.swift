@@ -9,11 +9,16 @@ let package = Package(
     // Off by default, as only `bench encryption` needs it, and swift-crypto takes minutes to build.
     traits: [
         .trait(name: "Encryption", description: "Encrypted files, through swift-crypto."),
+        .trait(name: "Compression", description: "Compressed repositories of backups, through the system's zlib."),
         .default(enabledTraits: []),
     ],
     dependencies: [
         .package(
-            name: "regnum", path: "..", traits: [.trait(name: "Encryption", condition: .when(traits: ["Encryption"]))]),
+            name: "regnum", path: "..",
+            traits: [
+                .trait(name: "Encryption", condition: .when(traits: ["Encryption"])),
+                .trait(name: "Compression", condition: .when(traits: ["Compression"])),
+            ]),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     ],
@@ -24,6 +29,9 @@ let package = Package(
             dependencies: [
                 "CSQLite",
                 .product(name: "RealmSwift", package: "regnum"),
+                .product(name: "RegnumBackup", package: "regnum"),
+                .product(name: "RegnumRealmFile", package: "regnum"),
+                .product(name: "RegnumRealmImport", package: "regnum"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],

@@ -11,6 +11,7 @@ struct BenchCommand: ParsableCommand {
         subcommands: [
             SearchesCommand.self, ReadsCommand.self, ObserversCommand.self, TasksCommand.self,
             OpeningCommand.self, EncryptionCommand.self, MigrationsCommand.self, HotCommand.self, SnapshotsCommand.self,
+            OldFilesCommand.self, BackupsCommand.self,
         ])
 
     @Option(help: "Rows in the database.")
