@@ -22,12 +22,15 @@ final class ScheduleRun {
     private var made: [UInt64: BackupRepository.Backup] = [:]
     private(set) var restored = 0
     private let isReliable: Bool
+    private let form: ObjectForm
 
     init(seed: UInt64) throws {
         run = try BackupRun(seed: seed)
         isReliable = seed % 3 == 0
+        let forms = [.plain] + ObjectForm.framed
+        form = forms[Int(seed / 3 % UInt64(forms.count))]
         processes = [nil, nil, nil]
-        _ = try run.repository(base)
+        _ = try run.repository(base, form: form)
     }
 
     func go(steps: Int) throws {
@@ -54,7 +57,7 @@ final class ScheduleRun {
     private func process(_ number: Int) throws -> Process {
         if let process = processes[number] { return process }
         let store = FaultStore(base, seed: run.random.next(), clock: run.clock)
-        let repository = try run.repository(store, packByteCount: 16 << 10)
+        let repository = try run.repository(store, packByteCount: 16 << 10, form: form)
         store.set {
             $0.staleRate = 3
             $0.rate = isReliable ? 0 : 40
@@ -91,7 +94,7 @@ final class ScheduleRun {
         // Also if it is killed in the middle, the newest backup is there: the newest that was acknowledged, or one that
         // came later without an answer.
         defer {
-            let left = Set(((try? run.repository(base).backups()) ?? []).map(\.number))
+            let left = Set(((try? run.repository(base, form: form).backups()) ?? []).map(\.number))
             if let newest = made.keys.max() { #expect(left.contains { $0 >= newest }, "\(newest) of \(left)") }
             made = made.filter { left.contains($0.key) }
         }
@@ -109,7 +112,7 @@ final class ScheduleRun {
     }
 
     private func checkAll() throws {
-        let honest = try run.repository(base)
+        let honest = try run.repository(base, form: form)
         let found = try honest.backups()
         for backup in made.values { #expect(found.contains(backup), "backup \(backup.number) is missing") }
         let verification = try honest.verify()
