@@ -26,6 +26,9 @@ run() {
     "$@"
 }
 
+# Release builds of the nested packages share a folder: each of the library's modules is compiled once.
+nested=$PWD/.build-nested
+
 # The modules that a program links if it imports RealmSwift.
 modules=(RegnumSystem RegnumEngine RegnumQuery RegnumObservation Regnum RealmSwift)
 
