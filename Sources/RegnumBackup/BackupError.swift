@@ -14,7 +14,7 @@ public struct BackupError: Error, Sendable, Equatable, CustomStringConvertible {
         /// The repository is encrypted with a key of its own, and another key or none was specified; or the other way
         /// round.
         case wrongKey
-        /// The package was built without the trait that the repository needs.
+        /// The repository needs a trait without which the package was built, or was made before the first release.
         case unsupported
         /// Another process is making backups to the repository.
         case inUse

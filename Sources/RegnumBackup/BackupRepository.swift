@@ -133,8 +133,8 @@ public final class BackupRepository {
         var problem: BackupError?
         for name in [ObjectName.repository, recordCopy] {
             guard let bytes = try store.get(name) else { continue }
+            // A changed bit may also look like another format.
             do { return try RepositoryRecord(bytes, encryptionKey: encryptionKey) } catch let error as BackupError {
-                if error.code != .damaged { throw error }
                 problem = problem ?? error
             }
         }

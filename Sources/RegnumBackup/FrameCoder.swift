@@ -2,8 +2,8 @@
 // The form of objects that are compressed or encrypted: frames of 64 KiB, so that a part of an object can be read
 // without the rest.
 //
-//   object    u32 "RGBF" · u32 frames · u64 bytes of the content · 32 bytes salt, zero without a key · per frame: u32
-//             its bytes, and the highest bit if they are compressed · the frames
+//   object    u32 "RGBF" · u32 frames · u64 bytes of the content · with a key 32 bytes salt · per frame: u32 its bytes,
+//             and the highest bit if they are compressed · the frames
 //   frame     64 KiB of the content, less at its end: as they are, or as a zlib stream (RFC 1950); with a key
 //             encrypted (RepositoryKey). Associated data: u32 number of the frame · its u32 in the table · u32 frames ·
 //             u64 bytes of the content · the name of the object
@@ -26,22 +26,26 @@ struct FrameTable: Equatable {
     }
 
     static let frameByteCount = 64 << 10
-    static let fixedByteCount = 48
     private static let magic: UInt32 = 0x4642_4752
     private static let compressed: UInt32 = 1 << 31
     /// An object is shorter than 4 GiB: see `PackName`.
     private static let longest: UInt64 = 1 << 32
+    /// No zlib stream is shorter than its content by a greater factor (zlib.net/zlib_tech.html).
+    private static let greatestFactor = 1032
 
     let byteCount: Int
+    /// Empty without a key.
     let salt: [UInt8]
     let frames: [Frame]
-    /// The bytes of the table, which the first frame follows.
-    let tableByteCount: Int
 
-    /// The bytes of the table of an object that begins with `start`, of which 48 are enough. Throws `.damaged`.
-    static func tableByteCount(_ start: [UInt8]) throws -> Int {
+    /// The bytes of the table of an object that begins with `start`, of which 16 are enough. Throws `.damaged`.
+    static func tableByteCount(_ start: [UInt8], isEncrypted: Bool) throws -> Int {
         var reader = ObjectReader(start)
-        return fixedByteCount + 4 * (try counts(&reader).frames)
+        return tableByteCount(try counts(&reader).frames, isEncrypted: isEncrypted)
+    }
+
+    static func tableByteCount(_ frames: Int, isEncrypted: Bool) -> Int {
+        16 + (isEncrypted ? RepositoryKey.saltByteCount : 0) + 4 * frames
     }
 
     private static func counts(_ reader: inout ObjectReader) throws -> (frames: Int, bytes: Int) {
@@ -57,26 +61,34 @@ struct FrameTable: Equatable {
     static func frameCount(_ byteCount: Int) -> Int { (byteCount + frameByteCount - 1) / frameByteCount }
 
     /// Reads the table of an object that begins with `start`. Throws `.damaged`.
-    init(_ start: [UInt8]) throws {
+    init(_ start: [UInt8], isEncrypted: Bool) throws {
         var reader = ObjectReader(start)
         let counts = try Self.counts(&reader)
         byteCount = counts.bytes
-        salt = try reader.raw(RepositoryKey.saltByteCount)
-        tableByteCount = Self.fixedByteCount + 4 * counts.frames
-        var end = tableByteCount
+        salt = isEncrypted ? try reader.raw(RepositoryKey.saltByteCount) : []
+        var end = Self.tableByteCount(counts.frames, isEncrypted: isEncrypted)
         var frames: [Frame] = []
-        for _ in 0..<counts.frames {
+        for number in 0..<counts.frames {
             let word = try reader.integer(UInt32.self)
+            let isCompressed = word & Self.compressed != 0
             let count = Int(word & ~Self.compressed)
-            frames.append(Frame(range: end..<end + count, isCompressed: word & Self.compressed != 0, word: word))
+            let own = count - (isEncrypted ? RepositoryKey.ObjectKey.tagByteCount : 0)
+            let content = Self.content(number, of: byteCount).count
+            // So a short object never has a long content.
+            guard isCompressed ? own < content && own * Self.greatestFactor >= content : own == content else {
+                throw BackupError.damaged("an object has a frame of an impossible length")
+            }
+            frames.append(Frame(range: end..<end + count, isCompressed: isCompressed, word: word))
             end += count
         }
         self.frames = frames
     }
 
     /// The bytes of the content that a frame has.
-    func content(_ frame: Int) -> Range<Int> {
-        frame * Self.frameByteCount..<min((frame + 1) * Self.frameByteCount, byteCount)
+    func content(_ frame: Int) -> Range<Int> { Self.content(frame, of: byteCount) }
+
+    private static func content(_ frame: Int, of byteCount: Int) -> Range<Int> {
+        frame * frameByteCount..<min((frame + 1) * frameByteCount, byteCount)
     }
 
     /// The frames that have these bytes of the content.
@@ -108,47 +120,36 @@ struct FrameCoder: Sendable {
     private static let pause = 7
 
     /// The table of an object that begins with `start`; nil if it is damaged.
-    func table(_ start: [UInt8]) -> FrameTable? {
-        guard let table = try? FrameTable(start) else { return nil }
-        return key != nil || table.salt.allSatisfy { $0 == 0 } ? table : nil
-    }
+    func table(_ start: [UInt8]) -> FrameTable? { try? FrameTable(start, isEncrypted: key != nil) }
 
     /// The bytes to store for an object.
     func encoded(_ name: String, _ content: [UInt8]) -> [UInt8] {
         let count = FrameTable.frameCount(content.count)
-        let salt =
-            key == nil
-            ? [UInt8](repeating: 0, count: RepositoryKey.saltByteCount)
-            : [UInt8].random(count: RepositoryKey.saltByteCount)
+        let salt = key == nil ? [] : [UInt8].random(count: RepositoryKey.saltByteCount)
         let objectKey = key?.objectKey(salt: salt)
+        let tagByteCount = key == nil ? 0 : RepositoryKey.ObjectKey.tagByteCount
+        let tableByteCount = FrameTable.tableByteCount(count, isEncrypted: key != nil)
+        var stored = [UInt8](repeating: 0, count: tableByteCount)
+        stored.reserveCapacity(tableByteCount + content.count + count * tagByteCount)
         var words: [UInt32] = []
-        var frames: [UInt8] = []
         var wait = 0
         for number in 0..<count {
             let start = number * FrameTable.frameByteCount
             var frame = content[start..<min(start + FrameTable.frameByteCount, content.count)]
-            var isShorter = false
-            if isCompressed, wait == 0 {
-                if let short = Self.compress(frame) {
-                    frame = short[...]
-                    isShorter = true
-                } else {
-                    wait = Self.pause
-                }
-            } else if wait > 0 {
-                wait -= 1
-            }
-            let tag = objectKey == nil ? 0 : RepositoryKey.ObjectKey.tagByteCount
-            let word = FrameTable.word(frame.count + tag, isCompressed: isShorter)
+            let short = isCompressed && wait == 0 ? Self.compress(frame) : nil
+            if let short { frame = short[...] }
+            if isCompressed, short == nil { wait = wait == 0 ? Self.pause : wait - 1 }
+            let word = FrameTable.word(frame.count + tagByteCount, isCompressed: short != nil)
             words.append(word)
             if let objectKey {
-                let associated = Self.associated(name, number, word, count, content.count)
-                frames += objectKey.seal(frame, number, associated)
+                stored += objectKey.seal(frame, number, Self.associated(name, number, word, count, content.count))
             } else {
-                frames += frame
+                stored += frame
             }
         }
-        return FrameTable.bytes(words, byteCount: content.count, salt: salt) + frames
+        stored.replaceSubrange(
+            ..<tableByteCount, with: FrameTable.bytes(words, byteCount: content.count, salt: salt))
+        return stored
     }
 
     /// The content of a frame whose bytes are `bytes`: nil if they are damaged.

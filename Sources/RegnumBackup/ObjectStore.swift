@@ -47,7 +47,7 @@ final class ObjectStore: BackupStore {
 
     func get(_ name: String, range: Range<Int>) throws -> [UInt8]? {
         guard let coder = coder(name) else { return try base.get(name, range: range) }
-        guard let start = try start(of: name) else { return nil }
+        guard let start = try start(of: name, coder) else { return nil }
         guard let table = coder.table(start) else { return [] }
         let wanted = range.clamped(to: 0..<table.byteCount)
         let frames = table.frames(of: wanted)
@@ -56,17 +56,19 @@ final class ObjectStore: BackupStore {
         guard let stored = try base.get(name, range: place) else { return nil }
         let content = Self.content(coder, name, table, frames, stored, from: place.lowerBound)
         let offset = first * FrameTable.frameByteCount
-        return Array(content[wanted.lowerBound - offset..<wanted.upperBound - offset])
+        return Array(content.dropFirst(wanted.lowerBound - offset).prefix(wanted.count))
     }
 
     /// The start of an object, with its table; nil if there is no object.
-    private func start(of name: String) throws -> [UInt8]? {
+    private func start(of name: String, _ coder: FrameCoder) throws -> [UInt8]? {
         guard let start = try base.get(name, range: Self.firstRead) else { return nil }
-        guard let byteCount = try? FrameTable.tableByteCount(start), byteCount > start.count else { return start }
+        let byteCount = try? FrameTable.tableByteCount(start, isEncrypted: coder.key != nil)
+        guard let byteCount, byteCount > start.count else { return start }
         return try base.get(name, range: 0..<byteCount)
     }
 
-    /// The content of some frames, with zeros for damaged ones. `stored` begins at `start` in the object.
+    /// The content of some frames, with zeros for damaged ones, as far as `stored` has them. It begins at `start` in the
+    /// object.
     private static func content(
         _ coder: FrameCoder, _ name: String, _ table: FrameTable, _ frames: Range<Int>, _ stored: [UInt8],
         from start: Int
@@ -75,7 +77,8 @@ final class ObjectStore: BackupStore {
         for number in frames {
             let range = table.frames[number].range
             let place = range.lowerBound - start..<range.upperBound - start
-            let frame = place.upperBound <= stored.count ? coder.content(name, table, number, stored[place]) : nil
+            guard place.upperBound <= stored.count else { break }
+            let frame = coder.content(name, table, number, stored[place])
             content += frame ?? [UInt8](repeating: 0, count: table.content(number).count)
         }
         return content

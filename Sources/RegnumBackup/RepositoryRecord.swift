@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The object 'repository': says how the other objects are stored, and has what their hashes and keys are made of.
 //
-//   u64 "RGNBKUP" · u32 format, 2 · u8 1 if the objects are compressed · u8 1 if they are encrypted · u16 0 · 32 bytes
+//   u64 "RGNBKUP" · u32 format, 3 · u8 1 if the objects are compressed · u8 1 if they are encrypted · u16 0 · 32 bytes
 //   salt · 16 bytes check of the key · 2 u64 seed of the hashes · i64 time · digest of all this, whose seed is 0
 //
 // With a key, the seed follows from the key and the field of the seed is zero. So the names of the objects, which have
-// hashes of the content, say nothing about it. Without a key, the salt and the check are zero.
+// hashes of the content, say only which objects have equal content. Without a key, the salt and the check are zero.
 
 internal import Foundation
 
@@ -17,7 +17,7 @@ struct RepositoryRecord {
     let hasher: Hasher128
 
     static let magic: UInt64 = 0x50_554B_424E_4752
-    static let format: UInt32 = 2
+    static let format: UInt32 = 3
     private static let ownHasher = Hasher128(seedLow: 0, seedHigh: 0)
 
     /// The form of all other objects; nil if they are stored as they are.
@@ -58,6 +58,10 @@ struct RepositoryRecord {
         let format = try start.integer(UInt32.self)
         guard format <= Self.format else {
             throw BackupError(.newerFormat, "A newer version of the library has made the repository.")
+        }
+        if format == 1 || format == 2 {
+            throw BackupError(
+                .unsupported, "The repository was made before the first release, in another format: make a new one.")
         }
         guard format == Self.format else { throw BackupError.damaged("it has an unknown format") }
         guard var reader = ObjectReader(sealed: bytes, Self.ownHasher) else {

@@ -333,7 +333,7 @@ import Testing
             _ = try BackupRepository(damaged)
         } throws: { ($0 as? BackupError)?.code == .damaged }
         let newer = store.copy()
-        newer.flip("repository", bit: 8 * 8 + 5)
+        for name in ["repository", "copies/repository"] { newer.flip(name, bit: 8 * 8 + 5) }
         #expect {
             _ = try BackupRepository(newer)
         } throws: { ($0 as? BackupError)?.code == .newerFormat }

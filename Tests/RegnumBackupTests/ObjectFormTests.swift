@@ -91,9 +91,12 @@ enum ObjectForm: CaseIterable, Sendable {
             #expect {
                 _ = try BackupRepository(plain, encryptionKey: other)
             } throws: { ($0 as? BackupError)?.code == .wrongKey }
-            // A damaged record is not taken for a wrong key.
-            store.flip("repository", bit: 8 * 20)
-            _ = try BackupRepository(store, encryptionKey: ObjectForm.ownKey)
+            // A damaged record is not taken for one of another key or format.
+            for bit in [8 * 8, 8 * 8 + 3, 8 * 9, 8 * 12, 8 * 20, 8 * 50] {
+                let damaged = store.copy()
+                damaged.flip("repository", bit: bit)
+                _ = try BackupRepository(damaged, encryptionKey: ObjectForm.ownKey)
+            }
         #else
             #expect {
                 _ = try BackupRepository(MemoryStore(), creating: true, encryptionKey: ObjectForm.ownKey)
@@ -122,26 +125,31 @@ enum ObjectForm: CaseIterable, Sendable {
     #endif
 
     #if Encryption
-        @Test("No object of a repository with a key has readable content, or the hash that a plain one has")
+        @Test("Each object of a repository with a key is encrypted, with a salt of its own")
         func secrecy() throws {
             let plain = MemoryStore()
             let store = MemoryStore()
             let run = try BackupRun(seed: 6)
             try run.commit(changes: 300)
-            try run.repository(plain).backUp(run.database)
-            try run.repository(store, form: .encrypted).backUp(run.database)
-            let words = Array("Row".utf8)
-            func objects(_ store: MemoryStore, _ prefix: String) throws -> [UInt8] {
-                try store.names.filter { $0.hasPrefix(prefix) }.flatMap { try store.get($0) ?? [] }
+            for (store, form) in [(plain, ObjectForm.plain), (store, .encrypted)] {
+                try run.repository(store, form: form).backUp(run.database)
+                run.clock.advance(hours: 2)
+                try run.repository(store, form: form).prune(RetentionPolicy())
             }
-            let there = try objects(plain, "packs/").firstRange(of: words)
-            #expect(there != nil)
-            for prefix in ["packs/", "log/", "maps/", "copies/"] {
-                let found = try objects(store, prefix).firstRange(of: words + [0])
-                #expect(found == nil, "\(prefix)")
+            // A name of a class, with its length and the number of its columns.
+            let needle: [UInt8] = [3, 0] + Array("Row".utf8) + [4, 0]
+            func objects(_ store: MemoryStore) throws -> [(name: String, bytes: [UInt8])] {
+                try store.names.map { ($0, try store.get($0) ?? []) }
             }
-            let hashes = Set(plain.names.filter { $0.hasPrefix("packs/") }.compactMap { $0.split(separator: "-").last })
-            #expect(hashes.isDisjoint(with: store.names.compactMap { $0.split(separator: "-").last }))
+            let readable = try objects(plain).filter { $0.bytes.firstRange(of: needle) != nil }
+            #expect(!readable.isEmpty)
+            var salts: Set<[UInt8]> = []
+            for (name, bytes) in try objects(store) where name != "repository" && name != "copies/repository" {
+                #expect(bytes.starts(with: Array("RGBF".utf8)), "\(name)")
+                #expect(bytes.firstRange(of: needle) == nil, "\(name)")
+                salts.insert(Array(bytes[16..<48]))
+            }
+            #expect(salts.count == store.names.count - 2)
         }
     #endif
 
@@ -151,7 +159,11 @@ enum ObjectForm: CaseIterable, Sendable {
             let store = MemoryStore()
             let run = try filled(form, seed.value % 3, store)
             var random = SeededRandom(seed: seed.value)
-            let names = store.names.filter { !$0.hasPrefix("log/") && !$0.hasPrefix("copies/log/") }
+            // Entries that are no backups have no copy, and are not needed.
+            let entries = Set(try run.repository(store, form: form).backups().map { String($0.number, radix: 16) })
+            let names = store.names.filter { name in
+                !name.hasPrefix("log/") || entries.contains { name.hasSuffix("0" + $0) }
+            }
             let name = names[random.below(names.count)]
             store.flip(name, bit: random.below(1 << 22))
             let repository = try run.repository(store, form: form)
@@ -245,7 +257,7 @@ enum ObjectForm: CaseIterable, Sendable {
                 case 0: damaged = Array(stored.prefix(random.below(stored.count)))
                 case 1: damaged += [1, 2, 3]
                 case 2: damaged[random.below(100)] ^= 1 << UInt8(random.below(8))
-                case 3: for place in 0..<16 { damaged[place] = UInt8(random.below(256)) }
+                case 3: for place in 4..<16 + 4 * 3 { damaged[place] = UInt8(random.below(256)) }
                 default: damaged[random.below(damaged.count)] ^= 1 << UInt8(random.below(8))
                 }
                 let base = MemoryStore()

@@ -444,7 +444,7 @@ enum BackupText {
     /// The message of an error, a sentence.
     static func sentence(_ error: any Error) -> String {
         if let error = error as? BackupError {
-            return error.message + (error.code == .wrongKey ? " See --repository-key-file." : "")
+            return error.message + (error.code == .wrongKey ? " See --repository-key-file and REGNUM_REPOSITORY_KEY_FILE." : "")
         }
         return (error as? Refusal)?.description ?? error.localizedDescription
     }
