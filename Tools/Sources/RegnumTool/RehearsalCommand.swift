@@ -15,10 +15,11 @@ struct MigrateRehearseCommand: ParsableCommand {
             The program is the new version of an app, or a test of it: it opens the copy, which migrates it, and ends. \
             The path of the copy replaces each argument {} and is in the environment variable REGNUM_FILE; an encrypted \
             file has an encrypted copy, with the same key. The file itself is only read. There are two copies, in the \
-            folder for temporary files (TMPDIR): one stays as it was, to be compared. Both are removed at the end.
+            folder for temporary files (TMPDIR): one stays as it was, to be compared. Both are removed at the end; those \
+            of a killed rehearsal at the start of the next.
 
-            Exits with status 1 if the program fails, and with 2 if the copy is then damaged, or if a class, objects or \
-            values are lost.
+            Exits with status 1 if the program fails or changes the encryption of the copy, and with 2 if the copy is \
+            then damaged, or if a class, objects or values are lost.
             """)
 
     @OptionGroup var arguments: FileArguments
