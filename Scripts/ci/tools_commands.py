@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The subcommands that query, dump and load do what their help says, on files that this script makes.
 # usage: tools_commands.py REGNUM [TEST...]
-import csv, io, json, os, shutil, signal, subprocess, sys
+import csv, io, json, os, shutil, signal, subprocess, sys, time
 
 # The module beside this script is not compiled into the work tree.
 sys.dont_write_bytecode = True
@@ -59,7 +59,8 @@ def test_terminal_is_safe():
     known = json.loads(f'"{name}"')
     commands = [['info'], ['info', '--json'], ['schema'], ['stats'], ['stats', '--json'], ['query', known],
                 ['query', known, '--json'], ['query', 'Nothing'], ['explain', known], ['dump'], ['export', known, '--json'],
-                ['shell', '-c', '.tables', '-c', '.schema', '-c', 'Nothing'], ['salvage', path('names-2.realm')]]
+                ['shell', '-c', '.tables', '-c', '.schema', '-c', 'Nothing'], ['salvage', path('names-2.realm')],
+                ['migrate-rehearse', '--', 'true'], ['migrate-rehearse', '--json', '--', 'true']]
     for command, *rest in commands:
         said = run(command, file, *rest, code=None)
         for character in '\x1b\x9b\u202e':
@@ -463,6 +464,182 @@ def test_diff():
     run('diff', secret, people, '--key-file', path('key'), '--other-key-file', path('key'), code=1, says='is not encrypted')
 
 
+def rehearse(*program, file=None, options=(), env=None, **expected):
+    """Rehearses with the file of people; it is never changed, and no copy of it is left."""
+    file = file or path('people.realm')
+    temporary = rehearsals()
+    before = read(os.path.basename(file))
+    said = run('migrate-rehearse', file, *options, '--', *program, env={'TMPDIR': temporary, **(env or {})}, **expected)
+    equal((read(os.path.basename(file)) == before, os.listdir(temporary)), (True, []), program)
+    return said
+
+
+def rehearsals():
+    os.makedirs(path('rehearsals'), exist_ok=True)
+    return path('rehearsals')
+
+
+def start_rehearsal(*arguments):
+    """Starts a rehearsal with the file of people; `arguments` are its options, and after -- the program."""
+    return subprocess.Popen(
+        [support.regnum, 'migrate-rehearse', path('people.realm'), *arguments], stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, env={**os.environ, 'TMPDIR': rehearsals()})
+
+
+def test_migrate_rehearse():
+    people = make('people.realm')
+    key = write('key', bytes(range(64)))
+    temporary = rehearsals()
+
+    # The path is an argument and in the environment. What the program prints does not mix with the report.
+    script = 'test "$1" = "$REGNUM_FILE" && test "$2" = "x{}" && echo "$1"'
+    said = rehearse('sh', '-c', script, 'sh', '{}', 'x{}', options=['--json'])
+    equal(said.err.endswith('/after/people.realm\n'), True, said.err)
+    said = said.json
+    equal((said['status'], said['signal'], said['isWhole'], said['schema'], said['losses']), (0, None, True, [], []))
+    equal(said['warnings'], ['the program has written nothing to the file'])
+    equal((said['schemaVersion'], said['fileBytes']['before']), ({'before': 3, 'after': 3}, said['fileBytes']['after']))
+    equal([(c['name'], c['objects'], c['compared'], c['kept']) for c in said['classes']],
+          [(name, {'before': n, 'after': n}, n, n) for name, n in [('Address', 3), ('Note', 1), ('Person', 5)]])
+
+    # Programs that fail or are none.
+    rehearse('sh', '-c', 'exit 3', code=1, says='ended with status 3')
+    equal(rehearse('sh', '-c', 'kill -9 $$', options=['--json'], code=1).json['signal'], 9)
+    rehearse('no-such-program', code=1, says="'no-such-program' is not a program")
+    rehearse(temporary, code=1, says='is not a program')
+    for arguments in [[people], [people, '--'], ['--', 'true']]:
+        run('migrate-rehearse', *arguments, code=64)
+
+    # Lost objects and values.
+    delete = [support.regnum, 'delete', '{}', 'Person', 'id == 5', '--yes']
+    said = rehearse(*delete, code=2, says="class 'Person' has lost 1 object")
+    equal('--allow-loss' in said.err, True, said.err)
+    said = rehearse(*delete, options=['--allow-loss', '--json']).json
+    equal((len(said['losses']), said['warnings']), (2, []), said)
+    rehearse(support.regnum, 'import', '{}', 'Person', write('null.csv', 'id,age\n1,\n'), code=2,
+             says="property 'Person.age' has lost its value in 1 object")
+    rehearse(support.regnum, 'import', '{}', 'Person', write('more.csv', 'id,age\n1,11\n9,90\n'),
+             says='Person: objects 5 -> 6, 5 compared, 4 with their old values')
+    # Another object in place of the old one, and a list with fewer elements.
+    script = '"$2" delete "$1" Note TRUEPREDICATE --yes && "$2" import "$1" Note "$3"'
+    rehearse('sh', '-c', script, 'sh', '{}', support.regnum, write('notes.csv', 'text\nother\n'), code=2,
+             says="lost: class 'Note' has lost 1 object")
+    write('shorter.jsonl', '{"id": 1, "tags": ["x"]}\n')
+    rehearse(support.regnum, 'import', '{}', 'Person', path('shorter.jsonl'), '--format', 'jsonl',
+             says="warning: property 'Person.tags' has fewer elements in 1 object")
+
+    # A changed schema: score has another type, tags are gone, photo, which has no values, too.
+    lines = [json.loads(line) for line in read('people.realm.jsonl').decode().splitlines()]
+    properties = lines[0]['classes'][0]['properties']
+    lines[0]['classes'][0]['properties'] = [
+        {**p, 'type': 'float'} if p['name'] == 'score' else p for p in properties if p['name'] not in ['tags', 'photo']]
+    for line in lines[1:]:
+        line['value'].pop('tags', None)
+    for version, warnings in [(4, 0), (3, 1)]:
+        lines[0]['schemaVersion'] = version
+        changed = path(f'changed-{version}.realm')
+        run('load', write('changed.jsonl', '\n'.join(map(json.dumps, lines)) + '\n'), changed)
+        said = rehearse('cp', changed, '{}', code=2, options=['--json']).json
+        equal(said['losses'], ["property 'Person.tags' has lost its value in 5 objects"])
+        equal(len(said['warnings']), warnings, said)
+        subjects = [d['subject'] for d in said['schema'] if d['subject'].startswith('Person.')]
+        equal(sorted(subjects), ['Person.photo', 'Person.score', 'Person.tags'])
+        person, = [c for c in said['classes'] if c['name'] == 'Person']
+        equal((person['compared'], person['kept'], person['lostValues']), (5, 5, {'tags': 5}))
+    rehearse('cp', changed, '{}', options=['--allow-loss'], says='the schema version is still 3')
+
+    # The copy is damaged or gone afterwards.
+    golden = bytearray(open('Tests/Golden/format-1.realm', 'rb').read())
+    for page in range(3, len(golden) // 4096):
+        golden[page * 4096 + 2000] ^= 0xff
+    for program in [['cp', write('damaged-copy.realm', golden), '{}'], ['cp', '/dev/null', '{}'], ['rm', '{}']]:
+        said = rehearse(*program, options=['--allow-loss', '--json'], code=2).json
+        equal((said['isWhole'], len(said['findings']) > 0, said['classes']), (False, True, []), program)
+
+    # An encrypted file has encrypted copies, which --keep keeps.
+    secret = make('secret.realm', 3, '--key-file', key)
+    folder = path('kept')
+    delete = [support.regnum, 'delete', '{}', 'Note', 'TRUEPREDICATE', '--yes']
+    rehearse(*delete, file=secret, code=1, says='is encrypted')
+    rehearse(*delete, file=secret, options=['--keep', folder], code=2, says='Note', env={'REGNUM_KEY_FILE': key})
+    rehearse(*delete, file=secret, options=['--keep', folder], code=1, says='File exists', env={'REGNUM_KEY_FILE': key})
+    equal(os.stat(folder).st_mode & 0o777, 0o700)
+    for name, count in [('before', 1), ('after', 0)]:
+        run('query', f'{folder}/{name}/secret.realm', 'Note', code=1, says='is encrypted')
+        equal(len(run('query', f'{folder}/{name}/secret.realm', 'Note', '--json', '--key-file', key).json), count)
+    # A copy with another key, or without one, is not damaged.
+    for program, file in [(people, secret), (secret, people)]:
+        rehearse('cp', program, '{}', file=file, code=1, says='it cannot be compared',
+                 env={'REGNUM_KEY_FILE': key} if file == secret else {})
+    # A protected file has a copy that can be written.
+    os.chmod(people, 0o444)
+    rehearse(support.regnum, 'delete', '{}', 'Note', 'TRUEPREDICATE', '--yes', options=['--allow-loss'])
+    os.chmod(people, 0o644)
+
+    # A signal goes to the program and its programs. When they have ended, the copies are removed.
+    script = 'trap "echo caught; exit 0" INT TERM; echo ready; while :; do sleep 0.1; done'
+    for number in [signal.SIGINT, signal.SIGTERM]:
+        process = start_rehearsal('--', 'sh', '-c', script)
+        equal(process.stderr.readline(), b'ready\n')
+        equal(len(os.listdir(temporary)), 1)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=1800)
+        # A shell may name the signal that has ended its program.
+        equal((process.returncode, out, b'caught\n' in err), (-number, b'', True), err)
+        equal(os.listdir(temporary), [])
+
+
+def is_stopped(process):
+    if not os.path.exists('/proc/self/stat'):
+        return subprocess.run(['ps', '-o', 'state=', '-p', str(process)], capture_output=True).stdout.strip()[:1] == b'T'
+    with open(f'/proc/{process}/stat') as file:
+        return file.read().rsplit(')', 1)[1].split()[0] == 'T'
+
+
+def test_ends_of_rehearsals():
+    people = make('people.realm')
+    temporary = rehearsals()
+
+    # A signal reaches a program that is stopped, as by reading from the terminal.
+    process = start_rehearsal('--', 'sh', '-c', 'echo $$; kill -STOP $$; exec sleep 1800')
+    program = int(process.stderr.readline())
+    while not is_stopped(program):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=1800)
+    equal((process.returncode, os.listdir(temporary)), (-signal.SIGTERM, []))
+
+    # The copies of a rehearsal that was killed are removed by the next one. Those of a running one stay, and a folder
+    # that is so young that it may not be locked yet.
+    process = start_rehearsal('--', 'sh', '-c', 'echo $$; exec sleep 1800')
+    program = int(process.stderr.readline())
+    folder, = os.listdir(temporary)
+    os.utime(os.path.join(temporary, folder), (0, 0))
+    young = os.path.join(temporary, 'regnum-rehearsal-young')
+    os.mkdir(young)
+    others = sorted([folder, os.path.basename(young)])
+    run('migrate-rehearse', people, '--', 'true', env={'TMPDIR': temporary})
+    equal(sorted(os.listdir(temporary)), others)
+    process.kill()
+    process.wait()
+    os.kill(program, signal.SIGKILL)
+    os.rmdir(young)
+    rehearse('true')
+
+    # If the reader of the output closes its end, the exit code is the same. A report may be longer than the buffer.
+    delete = [support.regnum, 'delete', '{}', 'Note', 'TRUEPREDICATE', '--yes']
+    classes = [{"name": f"Class{number:03}" + 'x' * 40, "kind": "object", "properties": [{"name": "a", "type": "int"}]}
+               for number in range(900)]
+    write('many.jsonl', json.dumps({"schemaVersion": 1, "classes": classes}) + '\n')
+    run('load', path('many.jsonl'), path('many.realm'))
+    for arguments, code in [(['--', *delete], 2), (['--allow-loss', '--', *delete], 0),
+                            (['--', 'sh', '-c', 'cp "$1" "$REGNUM_FILE"; exit 7', 'sh', path('many.realm')], 1)]:
+        process = start_rehearsal(*arguments)
+        process.stdout.close()
+        process.stderr.read()
+        equal((process.wait(timeout=1800), os.listdir(temporary)), (code, []), arguments)
+
+
 def test_edit():
     people = make('people.realm')
 
@@ -586,7 +763,7 @@ def test_every_subcommand_on_bad_files():
     write('one.csv', 'id\n1\n')
     commands = [['query', 'Person'], ['explain', 'Person'], ['stats'], ['pins'], ['export', 'Person'], ['watch', 'Person'],
                 ['import', 'Person', path('one.csv')], ['edit', 'Person', '1'], ['shell', '-c', '.tables'],
-                ['diff', path('people.realm')], ['dump']]
+                ['diff', path('people.realm')], ['dump'], ['migrate-rehearse', '--', 'true']]
     files = [('missing.realm', 1, 'No such file'), ('empty.realm', 1, 'too short'), ('text.realm', 1, 'not a Regnum database'),
              ('damaged.realm', 2, 'no commit of the file is complete'), ('cut.realm', 2, 'ends before its content'),
              ('secret.realm', 1, 'is encrypted'), ('old.realm', 1, 'import-realm')]

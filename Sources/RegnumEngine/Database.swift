@@ -57,7 +57,7 @@ package final class Database: @unchecked Sendable {
     package let fileSystem: any FileSystem
     package let options: OpenOptions
     let file: any File
-    let header: FileHeader
+    package let header: FileHeader
     let protection: FileProtection
     package let reader: BlockReader
     package let versions: VersionRegistry

@@ -55,7 +55,7 @@ struct DiffCommand: ParsableCommand {
         if count > 0 { throw Self.difference }
     }
 
-    private static func text(_ difference: FileDifference) -> String {
+    static func text(_ difference: FileDifference) -> String {
         let text: String
         switch difference {
         case .schema(let subject, let before?, let after?): text = "~ \(subject): \(before) -> \(after)"
@@ -71,7 +71,7 @@ struct DiffCommand: ParsableCommand {
         return TerminalText.shown(text) + "\n"
     }
 
-    private static func json(_ difference: FileDifference) -> String {
+    static func json(_ difference: FileDifference) -> String {
         func object(_ change: String, _ name: String, _ identity: String, _ rest: (String, JSONLine)) -> String {
             let identity: (String, JSONLine) =
                 identity.hasPrefix("#")
