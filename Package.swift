@@ -12,7 +12,7 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-/// A library that clients link. It names all modules below its own: SwiftPM compiles a client anew only if a module that
+/// A library that clients link. It names all modules below its own: SwiftPM compiles a client again only if a module that
 /// the product names has changed (Scripts/product-modules).
 func product(_ name: String, below: [String]) -> Product { .library(name: name, targets: [name] + below) }
 

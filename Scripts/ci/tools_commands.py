@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The subcommands that query, dump and load do what their help says, on files that this script makes.
 # usage: tools_commands.py REGNUM [TEST...]
-import csv, io, json, os, shutil, signal, subprocess, sys
+import csv, io, json, os, shutil, signal, subprocess, sys, time
 
 # The module beside this script is not compiled into the work tree.
 sys.dont_write_bytecode = True
@@ -464,18 +464,32 @@ def test_diff():
     run('diff', secret, people, '--key-file', path('key'), '--other-key-file', path('key'), code=1, says='is not encrypted')
 
 
+def rehearse(*program, file=None, options=(), env=None, **expected):
+    """Rehearses with the file of people; it is never changed, and no copy of it is left."""
+    file = file or path('people.realm')
+    temporary = rehearsals()
+    before = read(os.path.basename(file))
+    said = run('migrate-rehearse', file, *options, '--', *program, env={'TMPDIR': temporary, **(env or {})}, **expected)
+    equal((read(os.path.basename(file)) == before, os.listdir(temporary)), (True, []), program)
+    return said
+
+
+def rehearsals():
+    os.makedirs(path('rehearsals'), exist_ok=True)
+    return path('rehearsals')
+
+
+def start_rehearsal(*arguments):
+    """Starts a rehearsal with the file of people; `arguments` are its options, and after -- the program."""
+    return subprocess.Popen(
+        [support.regnum, 'migrate-rehearse', path('people.realm'), *arguments], stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, env={**os.environ, 'TMPDIR': rehearsals()})
+
+
 def test_migrate_rehearse():
     people = make('people.realm')
     key = write('key', bytes(range(64)))
-    temporary = path('rehearsals')
-    os.makedirs(temporary)
-
-    def rehearse(*program, file=people, options=(), env=None, **expected):
-        """The file is never changed, and no copy of it is left."""
-        before = read(os.path.basename(file))
-        said = run('migrate-rehearse', file, *options, '--', *program, env={'TMPDIR': temporary, **(env or {})}, **expected)
-        equal((read(os.path.basename(file)) == before, os.listdir(temporary)), (True, []), program)
-        return said
+    temporary = rehearsals()
 
     # The path is an argument and in the environment. What the program prints does not mix with the report.
     script = 'test "$1" = "$REGNUM_FILE" && test "$2" = "x{}" && echo "$1"'
@@ -498,7 +512,7 @@ def test_migrate_rehearse():
 
     # Lost objects and values.
     delete = [support.regnum, 'delete', '{}', 'Person', 'id == 5', '--yes']
-    said = rehearse(*delete, code=2, says="class 'Person' has 1 object fewer than before")
+    said = rehearse(*delete, code=2, says="class 'Person' has lost 1 object")
     equal('--allow-loss' in said.err, True, said.err)
     said = rehearse(*delete, options=['--allow-loss', '--json']).json
     equal((len(said['losses']), said['warnings']), (2, []), said)
@@ -506,6 +520,13 @@ def test_migrate_rehearse():
              says="property 'Person.age' has lost its value in 1 object")
     rehearse(support.regnum, 'import', '{}', 'Person', write('more.csv', 'id,age\n1,11\n9,90\n'),
              says='Person: objects 5 -> 6, 5 compared, 4 with their old values')
+    # Another object in place of the old one, and a list with fewer elements.
+    script = '"$2" delete "$1" Note TRUEPREDICATE --yes && "$2" import "$1" Note "$3"'
+    rehearse('sh', '-c', script, 'sh', '{}', support.regnum, write('notes.csv', 'text\nother\n'), code=2,
+             says="lost: class 'Note' has lost 1 object")
+    write('shorter.jsonl', '{"id": 1, "tags": ["x"]}\n')
+    rehearse(support.regnum, 'import', '{}', 'Person', path('shorter.jsonl'), '--format', 'jsonl',
+             says="warning: property 'Person.tags' has fewer elements in 1 object")
 
     # A changed schema: score has another type, tags are gone, photo, which has no values, too.
     lines = [json.loads(line) for line in read('people.realm.jsonl').decode().splitlines()]
@@ -546,6 +567,10 @@ def test_migrate_rehearse():
     for name, count in [('before', 1), ('after', 0)]:
         run('query', f'{folder}/{name}/secret.realm', 'Note', code=1, says='is encrypted')
         equal(len(run('query', f'{folder}/{name}/secret.realm', 'Note', '--json', '--key-file', key).json), count)
+    # A copy with another key, or without one, is not damaged.
+    for program, file in [(people, secret), (secret, people)]:
+        rehearse('cp', program, '{}', file=file, code=1, says='it cannot be compared',
+                 env={'REGNUM_KEY_FILE': key} if file == secret else {})
     # A protected file has a copy that can be written.
     os.chmod(people, 0o444)
     rehearse(support.regnum, 'delete', '{}', 'Note', 'TRUEPREDICATE', '--yes', options=['--allow-loss'])
@@ -554,9 +579,7 @@ def test_migrate_rehearse():
     # A signal goes to the program and its programs. When they have ended, the copies are removed.
     script = 'trap "echo caught; exit 0" INT TERM; echo ready; while :; do sleep 0.1; done'
     for number in [signal.SIGINT, signal.SIGTERM]:
-        process = subprocess.Popen(
-            [support.regnum, 'migrate-rehearse', people, '--', 'sh', '-c', script], stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, env={**os.environ, 'TMPDIR': temporary})
+        process = start_rehearsal('--', 'sh', '-c', script)
         equal(process.stderr.readline(), b'ready\n')
         equal(len(os.listdir(temporary)), 1)
         process.send_signal(number)
@@ -564,6 +587,57 @@ def test_migrate_rehearse():
         # A shell may name the signal that has ended its program.
         equal((process.returncode, out, b'caught\n' in err), (-number, b'', True), err)
         equal(os.listdir(temporary), [])
+
+
+def is_stopped(process):
+    if not os.path.exists('/proc/self/stat'):
+        return subprocess.run(['ps', '-o', 'state=', '-p', str(process)], capture_output=True).stdout.strip()[:1] == b'T'
+    with open(f'/proc/{process}/stat') as file:
+        return file.read().rsplit(')', 1)[1].split()[0] == 'T'
+
+
+def test_ends_of_rehearsals():
+    people = make('people.realm')
+    temporary = rehearsals()
+
+    # A signal reaches a program that is stopped, as by reading from the terminal.
+    process = start_rehearsal('--', 'sh', '-c', 'echo $$; kill -STOP $$; exec sleep 1800')
+    program = int(process.stderr.readline())
+    while not is_stopped(program):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=1800)
+    equal((process.returncode, os.listdir(temporary)), (-signal.SIGTERM, []))
+
+    # The copies of a rehearsal that was killed are removed by the next one. Those of a running one stay, and a folder
+    # that is so young that it may not be locked yet.
+    process = start_rehearsal('--', 'sh', '-c', 'echo $$; exec sleep 1800')
+    program = int(process.stderr.readline())
+    folder, = os.listdir(temporary)
+    os.utime(os.path.join(temporary, folder), (0, 0))
+    young = os.path.join(temporary, 'regnum-rehearsal-young')
+    os.mkdir(young)
+    others = sorted([folder, os.path.basename(young)])
+    run('migrate-rehearse', people, '--', 'true', env={'TMPDIR': temporary})
+    equal(sorted(os.listdir(temporary)), others)
+    process.kill()
+    process.wait()
+    os.kill(program, signal.SIGKILL)
+    os.rmdir(young)
+    rehearse('true')
+
+    # If the reader of the output closes its end, the exit code is the same. A report may be longer than the buffer.
+    delete = [support.regnum, 'delete', '{}', 'Note', 'TRUEPREDICATE', '--yes']
+    classes = [{"name": f"Class{number:03}" + 'x' * 40, "kind": "object", "properties": [{"name": "a", "type": "int"}]}
+               for number in range(900)]
+    write('many.jsonl', json.dumps({"schemaVersion": 1, "classes": classes}) + '\n')
+    run('load', path('many.jsonl'), path('many.realm'))
+    for arguments, code in [(['--', *delete], 2), (['--allow-loss', '--', *delete], 0),
+                            (['--', 'sh', '-c', 'cp "$1" "$REGNUM_FILE"; exit 7', 'sh', path('many.realm')], 1)]:
+        process = start_rehearsal(*arguments)
+        process.stdout.close()
+        process.stderr.read()
+        equal((process.wait(timeout=1800), os.listdir(temporary)), (code, []), arguments)
 
 
 def test_edit():

@@ -77,13 +77,12 @@ public final class Inspector {
     /// The findings of the integrity check, one sentence each, at most 100; empty if the file is undamaged. Each begins
     /// with the number of the violated law (`Documentation/FORMAT.md`) and the path to the block that violates it.
     /// Reads the whole file once; uses one byte of memory per page of the file.
-    public func integrityFindings() -> [String] {
-        IntegrityCheck.run(database).findings.map(\.description)
-    }
-
-    /// The same. Calls `progress` now and then with the checked part of the file, 0...1; it is not exact if blocks are
-    /// damaged.
-    public func integrityFindings(progress: (Double) -> Void) -> [String] {
-        IntegrityCheck.run(database, progress: progress).findings.map(\.description)
+    ///
+    /// Calls `progress` now and then with the checked part of the file, 0...1; it is not exact if blocks are damaged.
+    /// After `stop` it ends soon, and the findings mean nothing.
+    public func integrityFindings(
+        stop: InspectionStop? = nil, progress: (Double) -> Void = { _ in }
+    ) -> [String] {
+        IntegrityCheck.run(database, stop: stop?.scans, progress: progress).findings.map(\.description)
     }
 }

@@ -18,26 +18,31 @@ public struct MigratedClass: Sendable, Equatable {
     public internal(set) var isReshaped = false
     /// The new names of renamed properties, by the old ones.
     public internal(set) var renamedProperties: [String: String] = [:]
-    /// The number of objects that both files have.
+    /// The number of objects whose counterparts were found, and compared with them.
     public internal(set) var comparedObjects = 0
     /// The number of them whose properties of unchanged type all have the values that they had.
     public internal(set) var keptObjects = 0
     /// For each property, the number of compared objects that had a value in it and no longer have one. Null, an empty
     /// collection, and zero or an empty text in a property that is not optional are no values. No entry means none.
     public internal(set) var lostValues: [String: Int] = [:]
-
-    /// The number by which there are fewer objects than before.
-    public var lostObjects: Int { max(0, (objectsBefore ?? 0) - (objectsAfter ?? 0)) }
+    /// For each collection of unchanged type, the number of compared objects in which it has fewer elements than before,
+    /// but not none. No entry means none.
+    public internal(set) var shorterCollections: [String: Int] = [:]
+    /// The number of objects without a counterpart. Embedded objects, which a change of their parents replaces, and
+    /// objects without primary keys in a new file cannot be told from others: of these, the number by which there are
+    /// fewer than before.
+    public internal(set) var lostObjects = 0
 }
 
 extension Inspector {
     /// The effect of a migration that made `migrated` of this file, in ascending order of the names of the classes.
     ///
-    /// Objects are compared by their primary keys, or by their numbers if the class has none or has another one.
-    /// Embedded objects are objects of their own class; links are the same if their targets are. Renamed classes and
-    /// properties are recognised in a file that is a migrated copy of this one, and not in a new file. Calls `progress`
-    /// now and then with the number of objects that were read. Reads all objects of both files; memory does not depend
-    /// on their number.
+    /// In a migrated copy of this file, classes, properties and objects are recognised by their numbers, which are never
+    /// reused, whatever their names and primary keys are now; and what was deleted and made again, by its name or primary
+    /// key. In a new file they are compared by their names and primary keys, and by the numbers of the objects if a class
+    /// has no primary key or has another one. Embedded objects are objects of their own class; links are the same if
+    /// their targets are. Calls `progress` now and then with the number of objects that were read. Reads all objects of
+    /// both files; memory does not depend on their number.
     ///
     /// Throws `InspectionError`, and any error that `progress` throws.
     public func migratedClasses(
@@ -61,6 +66,7 @@ extension Inspector {
                 result = comparison.result
             } else {
                 result.isReshaped = true
+                result.lostObjects = old.count
             }
             classes.append(result)
         }
@@ -71,22 +77,19 @@ extension Inspector {
         return classes.sorted { $0.name < $1.name }
     }
 
-    /// For each table the one that has its objects after the migration: the table with the same name, or else with the
-    /// same key, which a renamed table of a copy keeps.
+    /// For each table the one that has its objects after the migration: in a copy the table with the same key, which is
+    /// never reused; or else the table with the same name, unless it is another one of this file under a new name.
     private static func counterparts(
         _ before: Session, _ after: Session, _ isCopy: Bool
     ) -> [TableKey: TableKey] {
         var found: [TableKey: TableKey] = [:]
-        for old in before.tables where isCopy && after.table(named: old.definition.name) == nil {
-            guard let new = after.table(old.definition.key) else { continue }
-            // A table of the new name may have been there, if it was empty. The renamed one has replaced it.
-            let replaced = before.table(named: new.definition.name)
-            if replaced.map({ $0.count == 0 }) ?? true { found[old.definition.key] = new.definition.key }
-        }
-        let renamed = Set(found.values)
         for old in before.tables {
-            guard let new = after.table(named: old.definition.name) else { continue }
-            if !renamed.contains(new.definition.key) { found[old.definition.key] = new.definition.key }
+            let key = old.definition.key
+            if isCopy, after.table(key) != nil {
+                found[key] = key
+            } else if let new = after.table(named: old.definition.name)?.definition.key {
+                if !isCopy || before.table(new) == nil { found[key] = new }
+            }
         }
         return found
     }
@@ -110,7 +113,8 @@ private struct MigrationComparison {
     private let new: Table
     /// The keys of tables after the migration, by the keys before it.
     private let tables: [TableKey: TableKey]
-    /// True if the keys of columns are those of the file before.
+    /// True if the keys of tables are those of the file before; those of columns and objects are, too, if the table is
+    /// the same.
     private let isCopy: Bool
     private let properties: [Property]
     private(set) var result: MigratedClass
@@ -129,7 +133,7 @@ private struct MigrationComparison {
         var isReshaped = from.isEmbedded != to.isEmbedded
         var kept: Set<Int> = []
         for (place, column) in from.columns.enumerated() where !column.isHidden {
-            let found = Self.counterpart(of: column, from, to, isCopy)
+            let found = Self.counterpart(of: column, from, to, isSameTable: isCopy && from.key == to.key)
             let other = found.map { to.columns[$0] }
             let isComparable =
                 other.map {
@@ -150,15 +154,16 @@ private struct MigrationComparison {
         if to.name != from.name { self.result.newName = to.name }
     }
 
-    /// The place of the property with the same name, or else with the same key, which a renamed one of a copy keeps.
+    /// The place of the property with the same key, if the table is the same; or else of the one with the same name,
+    /// unless it is another property of the table under a new name.
     private static func counterpart(
-        of column: ColumnDefinition, _ from: TableDefinition, _ to: TableDefinition, _ isCopy: Bool
+        of column: ColumnDefinition, _ from: TableDefinition, _ to: TableDefinition, isSameTable: Bool
     ) -> Int? {
-        if let same = to.columns.firstIndex(where: { $0.name == column.name && !$0.isHidden }) { return same }
-        if !isCopy { return nil }
-        return to.columns.firstIndex {
-            $0.key == column.key && !$0.isHidden && $0.type == column.type && $0.collection == column.collection
-                && from.column(named: $0.name) == nil
+        let same = to.columns.firstIndex { isSameTable && $0.key == column.key && !$0.isHidden }
+        if let same { return same }
+        return to.columns.firstIndex { other in
+            other.name == column.name && !other.isHidden
+                && !(isSameTable && from.columns.contains { $0.key == other.key && !$0.isHidden })
         }
     }
 
@@ -173,10 +178,12 @@ private struct MigrationComparison {
             try progress(end - start)
             start = end
         }
+        let isUnknown = old.definition.isEmbedded || !isCopy && primaryKeys(old, new) == nil
+        result.lostObjects = isUnknown ? max(0, old.count - new.count) : old.count - result.comparedObjects
     }
 
     private mutating func compare(_ key: ObjectKey) throws(EngineError) {
-        guard let other = try counterpart(of: key) else { return }
+        guard let other = try counterpart(of: key, old, new) else { return }
         result.comparedObjects += 1
         var isKept = true
         for property in properties {
@@ -188,6 +195,9 @@ private struct MigrationComparison {
             if !left.isValue { continue }
             if let place = property.new {
                 let right = try Self.content(new, place, other)
+                if property.isComparable, right.count > 0, right.count < left.count {
+                    result.shorterCollections[property.name, default: 0] += 1
+                }
                 if right.isValue || left.isZero && right.isZero { continue }
             }
             result.lostValues[property.name, default: 0] += 1
@@ -195,35 +205,47 @@ private struct MigrationComparison {
         if isKept { result.keptObjects += 1 }
     }
 
-    private func counterpart(of key: ObjectKey) throws(EngineError) -> ObjectKey? {
-        guard let (primary, _) = primaryKeys(old, new) else { return try new.contains(key) ? key : nil }
-        return try new.key(forPrimaryKey: try old.value(primary, of: key))
+    private func isSame(_ old: Table, _ new: Table) -> Bool { isCopy && old.definition.key == new.definition.key }
+
+    /// The object with the same key, if the table is the same; or else the one with the same primary key, unless it is
+    /// another object of the table with a new primary key.
+    private func counterpart(of key: ObjectKey, _ old: Table, _ new: Table) throws(EngineError) -> ObjectKey? {
+        let isSame = isSame(old, new)
+        if isSame, try new.contains(key) { return key }
+        guard let (primary, _) = primaryKeys(old, new) else {
+            if isCopy { return nil }
+            return try new.contains(key) ? key : nil
+        }
+        guard let found = try new.key(forPrimaryKey: try old.value(primary, of: key)) else { return nil }
+        if isSame, try old.contains(found) { return nil }
+        return found
     }
 
     /// The places of the primary key of two tables; nil if they have none or different ones.
     private func primaryKeys(_ old: Table, _ new: Table) -> (Int, Int)? {
         guard let place = old.definition.primaryKey, let other = new.definition.primaryKey else { return nil }
-        let (column, otherColumn) = (old.definition.columns[place], new.definition.columns[other])
-        guard column.type == otherColumn.type else { return nil }
-        let isSame = column.name == otherColumn.name || isCopy && column.key == otherColumn.key
-        return isSame ? (place, other) : nil
+        let column = old.definition.columns[place]
+        guard column.type == new.definition.columns[other].type else { return nil }
+        let found = Self.counterpart(of: column, old.definition, new.definition, isSameTable: isSame(old, new))
+        return found == other ? (place, other) : nil
     }
 
-    /// `isZero` is true for zero, an empty text and an empty collection; `isValue` as `lostValues` has it.
+    /// `isZero` is true for zero, an empty text and an empty collection; `isValue` as `lostValues` has it. `count` is
+    /// the number of elements of a collection, and 0 for others.
     private static func content(
         _ table: Table, _ column: Int, _ key: ObjectKey
-    ) throws(EngineError) -> (isValue: Bool, isZero: Bool) {
+    ) throws(EngineError) -> (isValue: Bool, isZero: Bool, count: Int) {
         let definition = table.definition.columns[column]
         if definition.collection != .none {
-            let isEmpty =
+            let count =
                 definition.collection == .dictionary
-                ? try table.dictionaryCount(column, of: key) == 0 : try table.listCount(column, of: key) == 0
-            return (!isEmpty, isEmpty)
+                ? try table.dictionaryCount(column, of: key) : try table.listCount(column, of: key)
+            return (count > 0, count == 0, count)
         }
         let value = try table.value(column, of: key)
-        if value == .null || value == .link(.none) { return (false, false) }
+        if value == .null || value == .link(.none) { return (false, false, 0) }
         let isZero = definition.type != .link && definition.type != .mixed && value == .zero(definition.type)
-        return (definition.isNullable || !isZero, isZero)
+        return (definition.isNullable || !isZero, isZero, 0)
     }
 
     // MARK: Values
@@ -276,7 +298,6 @@ private struct MigrationComparison {
         guard tables[table.definition.key] == otherTable.definition.key else { return false }
         // The values of embedded objects are compared with those of their class.
         if table.definition.isEmbedded { return true }
-        guard let (primary, otherPrimary) = primaryKeys(table, otherTable) else { return key == other }
-        return ObjectStore.isSame(try table.value(primary, of: key), try otherTable.value(otherPrimary, of: other))
+        return try counterpart(of: key, table, otherTable) == other
     }
 }

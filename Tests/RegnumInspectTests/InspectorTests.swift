@@ -68,6 +68,8 @@ struct InspectorTests {
                 let error = #expect(throws: InspectionError.self) { try work() }
                 #expect(error?.reason == .stopped)
             }
+            // The file is undamaged, but the check has not read it.
+            #expect(inspector.integrityFindings(stop: stop) != [])
             inspector.stop = nil
             let again = try inspector.report()
             #expect(again.objects == 3_001)

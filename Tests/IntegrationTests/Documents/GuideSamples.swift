@@ -365,6 +365,13 @@ extension Guide {
         }
     }
 
+    static func protecting(_ realmURL: URL, _ folder: URL, _ repositoryKey: Data) throws {
+        let store = DirectoryStore(folder)
+        _ = try BackupRepository(store, creating: true, encryptionKey: repositoryKey, isCompressed: true)
+        let repository = try BackupRepository(store, encryptionKey: repositoryKey)
+        try repository.backUp(realmURL)
+    }
+
     static func following(_ repository: BackupRepository, _ realmURL: URL, _ isStopped: () -> Bool) throws {
         let policy = RetentionPolicy(hourly: 24, daily: 30)
         try repository.follow(realmURL, retention: policy, isEnded: { isStopped() }) { event in

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Standard output, buffered so that writes are large, and standard error. If the reader of a pipe closes its end, the
-// process ends silently.
+// process ends silently, with 0 or the code that the command has set.
 
 import Foundation
 
@@ -20,6 +20,9 @@ struct Output: TextOutputStream {
 
     /// Writes the buffered output. Called before a question, a wait, or a message on standard error.
     static func flush() { OutputBuffer.shared.flush() }
+
+    /// The exit code if the reader of a pipe closes its end; 0 without this call.
+    static func setEnding(ofClosedPipe code: Int32) { OutputBuffer.shared.setEnding(ofClosedPipe: code) }
 
     /// Writes a line to standard error, after the output that precedes it.
     static func complain(_ line: String) {
@@ -48,6 +51,7 @@ private final class OutputBuffer: @unchecked Sendable {
     private static let limit = 1 << 16
     private let lock = NSLock()
     private var bytes: [UInt8] = []
+    private var closedPipeEnding: Int32 = 0
 
     func append(_ string: String) {
         lock.lock()
@@ -69,6 +73,12 @@ private final class OutputBuffer: @unchecked Sendable {
         empty()
     }
 
+    func setEnding(ofClosedPipe code: Int32) {
+        lock.lock()
+        defer { lock.unlock() }
+        closedPipeEnding = code
+    }
+
     private func empty() {
         var start = 0
         while start < bytes.count {
@@ -77,7 +87,7 @@ private final class OutputBuffer: @unchecked Sendable {
                 start += count
             } else if errno != EINTR && errno != EAGAIN {
                 // The reader has closed the pipe, and needs no more output.
-                if errno == EPIPE { exit(0) }
+                if errno == EPIPE { exit(closedPipeEnding) }
                 let reason = String(cString: strerror(errno))
                 FileHandle.standardError.write(Data("regnum: The output cannot be written: \(reason).\n".utf8))
                 exit(1)

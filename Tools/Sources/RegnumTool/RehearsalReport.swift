@@ -2,6 +2,7 @@
 // The report of a rehearsed migration: the two copies of the file are compared, and probable mistakes are named.
 
 import Foundation
+import RealmSwift
 import RegnumInspect
 
 struct RehearsalReport {
@@ -16,16 +17,16 @@ struct RehearsalReport {
     private var differences: [FileDifference] = []
     private var classes: [MigratedClass] = []
 
-    /// Checks the migrated copy, and compares the copies. Reads both to the end.
+    /// Checks the migrated copy, and compares the copies. Reads both to the end. Throws `Refusal` if the key of the copies
+    /// is not the same any more.
     init(_ copies: RehearsalCopies, _ end: RehearsedProgram.End) throws {
         self.end = end
         let files = [copies.before, copies.after]
         schemaVersions = files.map { (try? $0.version()) ?? nil }
         fileBytes = files.map { (try? FileManager.default.attributesOfItem(atPath: $0.file))?[.size] as? Int }
-        Output.progress("checking the copy")
-        findings = Self.damage(of: copies.after)
-        if !findings.isEmpty { return }
+        findings = try Self.damage(of: copies.after)
         try Interruption.check()
+        if !findings.isEmpty { return }
         let (before, after) = (try copies.before.readingInspector(), try copies.after.readingInspector())
         try before.compare(with: after, objects: false) { difference in
             // The versions have a line of their own.
@@ -44,26 +45,49 @@ struct RehearsalReport {
         if schemaVersions[0] == schemaVersions[1], classes.contains(where: \.isReshaped) {
             warnings.append("the schema has changed, but the schema version is still \(Self.text(schemaVersions[0]))")
         }
+        warnings += classes.flatMap(Self.warnings)
     }
 
-    private static func damage(of copy: FileArguments) -> [String] {
+    /// Ends early, with any result, if the command was asked to stop.
+    private static func damage(of copy: FileArguments) throws -> [String] {
         do {
             // Throws for a file that an inspector tolerates.
             _ = try copy.version()
-            return try Inspector(fileURL: copy.url, isReadOnly: true, encryptionKey: try copy.key()).integrityFindings()
+            let inspector = try Inspector(fileURL: copy.url, isReadOnly: true, encryptionKey: try copy.key())
+            return Interruption.stopping { stop in
+                inspector.integrityFindings(stop: stop) {
+                    Output.progress("checking the copy: \(Int(100 * $0)) %")
+                }
+            }
+        } catch let error as Realm.Error
+            where [.wrongKey, .encryptedWithoutKey, .notEncrypted].contains(error.reason)
+        {
+            throw Refusal(
+                "The program has encrypted the copy, decrypted it or changed its key: it cannot be compared. Rehearse "
+                    + "that apart from the migration.")
         } catch {
             let advice = "The file itself is as it was."
             return [Failure(error, copy, isCheck: true, advice: advice).sentence]
         }
     }
 
+    private static func objects(_ count: Int) -> String { count == 1 ? "1 object" : "\(count) objects" }
+
     private static func losses(_ changed: MigratedClass) -> [String] {
-        func objects(_ count: Int) -> String { count == 1 ? "1 object" : "\(count) objects" }
         let lost = objects(changed.lostObjects)
-        let text = changed.objectsAfter == nil ? "is gone, with \(lost)" : "has \(lost) fewer than before"
+        let text = changed.objectsAfter == nil ? "is gone, with \(lost)" : "has lost \(lost)"
         return (changed.lostObjects == 0 ? [] : ["class '\(changed.name)' \(text)"])
             + changed.lostValues.sorted { $0.key < $1.key }.map {
                 "property '\(changed.name).\($0)' has lost its value in \(objects($1))"
+            }
+    }
+
+    private static func warnings(_ changed: MigratedClass) -> [String] {
+        let replaced = (changed.objectsBefore ?? 0) - changed.comparedObjects - changed.lostObjects
+        let text = "class '\(changed.name)' has others in place of \(objects(replaced)): they were not compared"
+        return (replaced == 0 ? [] : [text])
+            + changed.shorterCollections.sorted { $0.key < $1.key }.map {
+                "property '\(changed.name).\($0)' has fewer elements in \(objects($1))"
             }
     }
 
@@ -99,16 +123,21 @@ struct RehearsalReport {
         func both(_ values: [Int?]) -> JSONLine {
             .object([("before", number(values[0])), ("after", number(values[1]))])
         }
+        func numbers(_ values: [String: Int]) -> JSONLine {
+            .object(values.sorted { $0.key < $1.key }.map { ($0, .number($1)) })
+        }
         let members = classes.map { changed in
             JSONLine.object([
                 ("name", .string(changed.name)), ("newName", changed.newName.map { .string($0) } ?? .null),
                 ("objects", both([changed.objectsBefore, changed.objectsAfter])),
                 ("compared", .number(changed.comparedObjects)), ("kept", .number(changed.keptObjects)),
+                ("lost", .number(changed.lostObjects)),
                 (
                     "renamedProperties",
                     .object(changed.renamedProperties.sorted { $0.key < $1.key }.map { ($0, .string($1)) })
                 ),
-                ("lostValues", .object(changed.lostValues.sorted { $0.key < $1.key }.map { ($0, .number($1)) })),
+                ("lostValues", numbers(changed.lostValues)),
+                ("shorterCollections", numbers(changed.shorterCollections)),
             ])
         }
         Output().write(

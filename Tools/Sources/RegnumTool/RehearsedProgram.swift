@@ -57,8 +57,9 @@ struct RehearsedProgram {
                 // The next signal is forwarded, too.
                 Interruption.watch()
                 let identifier = process.processIdentifier
-                // Its own programs get it as well, as from a terminal.
-                if kill(-identifier, caught.signal) != 0 { kill(identifier, caught.signal) }
+                // Its own programs get it as well, as from a terminal. One that was stopped, such as by reading from
+                // the terminal, gets it when it continues.
+                for number in [caught.signal, SIGCONT] where kill(-identifier, number) != 0 { kill(identifier, number) }
             }
         }
         if let stop { throw stop }
