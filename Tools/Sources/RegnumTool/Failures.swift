@@ -52,7 +52,7 @@ struct Failure {
         } else if let error = error as? RealmFileImportError {
             sentence = error.message
         } else if let error = error as? BackupError {
-            sentence = error.message
+            sentence = BackupText.sentence(error)
             if error.code == .damaged { ending = Ending.damage }
         } else if let error = error as? Refusal {
             sentence = error.description
