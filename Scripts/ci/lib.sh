@@ -21,6 +21,13 @@ run_tests() {
     fi
 }
 
+# swift build for more than one trait. SwiftPM 6.3 passes the traits to the compiler in the random order of a set, and
+# compiles everything again if it is another one. Tests run without this: the orders of their sets are to be random.
+build_traits() {
+    echo "+ swift build $*" >&2
+    SWIFT_DETERMINISTIC_HASHING=1 swift build "$@"
+}
+
 run() {
     echo "+ $*" >&2
     "$@"

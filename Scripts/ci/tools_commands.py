@@ -902,9 +902,15 @@ def test_repository_forms():
     run('backup', people, path('no-form'), '--compress', '--repository', code=64, says='specify --new')
     run('backup', people, path('no-form.realm'), *key, code=1, says='a copy has the key of its file')
     plain = run('backup', people, path('form-plain'), '--new', '--json').json
-    small = run('backup', people, path('form-small'), '--new', '--compress', '--json').json
-    equal(small['storedBytes'] < plain['storedBytes'] * 0.8, True)
-    run('backup', people, path('form-own'), '--new', '--compress', *key, says='is a new repository')
+    made = run('backup', people, path('form-small'), '--new', '--compress', '--json', code=None)
+    # Scripts/nightly runs this with the trait.
+    compress = [] if "trait 'Compression'" in made.err else ['--compress']
+    if compress:
+        equal(made.json['storedBytes'] < plain['storedBytes'] * 0.8, True)
+    else:
+        equal((made.code, os.path.exists(path('form-small'))), (1, False))
+        run('backup', people, path('form-small'), '--new')
+    run('backup', people, path('form-own'), '--new', *compress, *key, says='is a new repository')
     equal(b'Person' in folder_bytes(path('form-plain')), True)
     equal(b'Person' in folder_bytes(path('form-own')), False)
     for form, arguments in [('form-small', []), ('form-own', key)]:
