@@ -444,7 +444,8 @@ enum BackupText {
     /// The message of an error, a sentence.
     static func sentence(_ error: any Error) -> String {
         if let error = error as? BackupError {
-            return error.message + (error.code == .wrongKey ? " See --repository-key-file and REGNUM_REPOSITORY_KEY_FILE." : "")
+            let hint = " See --repository-key-file and REGNUM_REPOSITORY_KEY_FILE."
+            return error.message + (error.code == .wrongKey ? hint : "")
         }
         return (error as? Refusal)?.description ?? error.localizedDescription
     }
