@@ -33,8 +33,16 @@ run() {
     "$@"
 }
 
-# Release builds of the nested packages share a folder: each of the library's modules is compiled once.
-nested=$PWD/.build-nested
+# Chooses the package of the next release build. These share a folder, so that each module of the library is compiled
+# once. SwiftPM would build by the plan of the package before, which it keeps there.
+nested() {
+    export SWIFTPM_BUILD_DIR=$PWD/.build-nested
+    mkdir -p "$SWIFTPM_BUILD_DIR"
+    if [ "$(cat "$SWIFTPM_BUILD_DIR/package" 2> /dev/null)" != "$1" ]; then
+        rm -f "$SWIFTPM_BUILD_DIR/release.yaml"
+        echo "$1" > "$SWIFTPM_BUILD_DIR/package"
+    fi
+}
 
 # The modules that a program links if it imports RealmSwift.
 modules=(RegnumSystem RegnumEngine RegnumQuery RegnumObservation Regnum RealmSwift)
