@@ -162,18 +162,28 @@ final class ObjectBatch {
     let table: RealmFileTable
     /// The budget of the values of all objects, each read once.
     let budget: WorkBudget
-    /// By column: `generation` at the last read of a value. A value that a program reads again is charged to a budget
-    /// of its own.
-    private var readGenerations: [Int]
     /// The path of the file, for errors.
     let path: String
-    /// Incremented by each call of `next()`: objects of earlier calls are no longer valid.
-    var generation = 0
     private(set) var count = 0
     private var contents = Contents.none
     private let columnReader: ColumnReader
-    private var columns: [ColumnValues?]
     private let layout: [FileColumn]
+
+    private struct Column {
+        var values: ColumnValues?
+        /// `generation` at the last read of a value. A value that a program reads again is charged to a budget of its
+        /// own.
+        var readGeneration = 0
+    }
+    // In memory of their own: they are accessed for each value, and Swift checks each access to a variable of a class.
+    private let columns: UnsafeMutableBufferPointer<Column>
+    private let current: UnsafeMutablePointer<Int>
+
+    /// Incremented by each call of `next()`: objects of earlier calls are no longer valid.
+    var generation: Int {
+        get { current.pointee }
+        set { current.pointee = newValue }
+    }
 
     init(_ reader: NodeReader, _ table: RealmFileTable, _ names: TableNames, _ path: String) {
         self.reader = reader
@@ -185,14 +195,22 @@ final class ObjectBatch {
         case .clusters(_, _, let columns): layout = columns
         case .columns(let columns, _, _): layout = columns
         }
-        columns = Array(repeating: nil, count: layout.count)
-        readGenerations = Array(repeating: 0, count: layout.count)
+        columns = .allocate(capacity: layout.count)
+        columns.initialize(repeating: Column())
+        current = .allocate(capacity: 1)
+        current.initialize(to: 0)
+    }
+
+    deinit {
+        columns.deinitialize()
+        columns.deallocate()
+        current.deallocate()
     }
 
     func show(_ cluster: Cluster) {
         contents = .cluster(cluster)
         count = cluster.keys.count
-        for index in columns.indices { columns[index] = nil }
+        for index in columns.indices { columns[index].values = nil }
     }
 
     func show(_ run: RowsBefore10.Run) {
@@ -209,16 +227,19 @@ final class ObjectBatch {
     }
 
     func value(_ index: Int, _ row: Int) throws(RealmFileError) -> RealmFileValue {
-        let isRepeated = readGenerations[index] == generation
-        readGenerations[index] = generation
+        precondition(columns.indices.contains(index), "the class has no property with the index \(index)")
+        // Decoded numbers cost no more work.
+        if case .values(let values)? = columns[index].values { return values[row] }
+        let isRepeated = columns[index].readGeneration == generation
+        columns[index].readGeneration = generation
         reader.budget = isRepeated ? WorkBudget(fileByteCount: reader.bytes.byteCount) : budget
         return try locating("\(table.name).\(table.properties[index].name)") { () throws(RealmFileError) in
             switch contents {
             case .none: preconditionFailure("there is no object")
             case .rows(let run): return try run.value(reader, index, row)
             case .cluster(let cluster):
-                if columns[index] == nil { columns[index] = try decode(index, cluster) }
-                return try columnReader.value(&columns[index]!, row, layout[index])
+                if columns[index].values == nil { columns[index].values = try decode(index, cluster) }
+                return try columnReader.value(&columns[index].values!, row, layout[index])
             }
         }
     }
