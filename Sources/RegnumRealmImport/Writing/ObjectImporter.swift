@@ -192,7 +192,8 @@ final class ObjectImporter<Source: ObjectSource> {
     private func readLinks(_ object: Source.Cursor.Item, _ index: Int) throws -> RealmFileValue {
         let before = source.deletedLinkCount
         let value = try object.value(at: plans[place].columns[index].source)
-        deletedLinks[place][index] += source.deletedLinkCount - before
+        let count = source.deletedLinkCount - before
+        if count > 0 { deletedLinks[place][index] += count }
         return value
     }
 
@@ -229,24 +230,25 @@ final class ObjectImporter<Source: ObjectSource> {
         var collections: [(column: Int, value: RealmFileValue)] = []
         values.removeAll(keepingCapacity: true)
         lossyColumns.removeAll(keepingCapacity: true)
-        for (index, column) in plan.columns.enumerated() {
-            if column.isLink {
+        // By index: a plan has texts, which a copy retains.
+        for index in plan.columns.indices {
+            if plan.columns[index].isLink {
                 values.append(.null)
                 continue
             }
             let (value, isExact) = try read(object, index)
             if !isExact { lossyColumns.append(index) }
             byteCount += ImportCost.byteCount(value)
-            if column.definition.collection != .none {
+            if plan.columns[index].definition.collection != .none {
                 values.append(.null)
-                if column.definition.type == .mixed, ValueConversion.hasLink(value) {
+                if plan.columns[index].definition.type == .mixed, ValueConversion.hasLink(value) {
                     hasLinks[place][index] = true
                 } else {
                     collections.append((index, value))
                 }
                 continue
             }
-            values.append(convert(value, column, index, object.key))
+            values.append(convert(value, plan, index, object.key))
         }
         guard let new = try store(object, plan, table) else { return ImportCost.cost(byteCount) }
         for column in lossyColumns { _ = lossy[place][column].insert(new.key) }
@@ -261,8 +263,8 @@ final class ObjectImporter<Source: ObjectSource> {
 
     /// Converts a value of a column that is neither a collection nor a link. Returns null for a mixed value that
     /// contains links; the links pass sets it.
-    private func convert(_ value: RealmFileValue, _ column: ColumnPlan, _ index: Int, _ key: Int64) -> Value {
-        switch (column.definition.type, value) {
+    private func convert(_ value: RealmFileValue, _ plan: ClassPlan, _ index: Int, _ key: Int64) -> Value {
+        switch (plan.columns[index].definition.type, value) {
         case (.int, .int(let number)): return .int(number)
         case (.double, .double(let number)): return .double(number)
         case (.bool, .bool(let bit)): return .bool(bit)
@@ -270,9 +272,10 @@ final class ObjectImporter<Source: ObjectSource> {
             return .string(text)
         case (.date, .date(let date)) where date.nanoseconds == 0:
             return .date(Timestamp(seconds: date.seconds, nanoseconds: 0))
-        case (_, .null) where column.definition.isNullable: return .null
+        case (_, .null) where plan.columns[index].definition.isNullable: return .null
         default: break
         }
+        let column = plan.columns[index]
         let losses = losses(column.name, key)
         defer { if losses.isLossy { lossyColumns.append(index) } }
         if column.definition.type != .mixed {
@@ -303,11 +306,10 @@ final class ObjectImporter<Source: ObjectSource> {
             return (there, false)
         }
         let location = try table.insertRow()
-        for (index, column) in plan.columns.enumerated() where column.definition.collection == .none {
-            if column.definition.type == .link || values[index] == .null && column.definition.type == .mixed {
-                continue
-            }
-            table.fill(values[index], column.column, at: location)
+        for index in plan.columns.indices where plan.columns[index].definition.collection == .none {
+            let type = plan.columns[index].definition.type
+            if type == .link || type == .mixed && values[index] == .null { continue }
+            table.fill(values[index], plan.columns[index].column, at: location)
         }
         let key = location.key
         try table.finishInsert(location)
